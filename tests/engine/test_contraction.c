@@ -107,7 +107,7 @@ static void sums_agree(void **state) {
     static const struct {
         int ndim;
         int64_t sizes[2];
-        double beta, alpha;
+        int64_t beta, alpha;
     } cases[] = {{1, {9}, 1, 1}, {1, {9}, 1, 2}, {2, {17, 1}, 2, 1}, {2, {17, 9}, -1, 3}, {0, {0}, 1, 1}, {1, {1}, 0, 1}};
     kernel_check k;
     check_open(&k);
@@ -117,8 +117,8 @@ static void sums_agree(void **state) {
         arg args[5] = {check_tensor(&k, t, cases[c].ndim, cases[c].sizes, NULL),
                        check_tensor(&k, t, 2, (const int64_t[]){17, 33}, NULL),
                        check_tensor(&k, t, 2, (const int64_t[]){33, 9}, NULL),
-                       {.kind = ARG_NUMBER, .number = number_of_double(cases[c].beta)},
-                       {.kind = ARG_NUMBER, .number = number_of_double(cases[c].alpha)}};
+                       {.kind = ARG_NUMBER, .number = number_of_int(cases[c].beta)},
+                       {.kind = ARG_NUMBER, .number = number_of_int(cases[c].alpha)}};
         check_agrees(&k, "addmm", args, false);
         check_drop_tensors(&k);
     }

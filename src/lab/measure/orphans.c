@@ -3,25 +3,49 @@
    and it would work on beside the next measurement. */
 #include "lab/measure/orphans.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* This process's children, at most so many; none where the kernel does not tell. */
-static size_t list_children(long *pids, size_t most) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
+/* The parent of a process, as /proc tells; 0: it is gone, or the kernel does not. */
+static long parent_of(long pid) {
+    char path[64], line[512];
+    long parent = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     FILE *file = fopen(path, "re");
-    size_t n = 0;
-    while (file != NULL && n < most && fscanf(file, "%ld", &pids[n]) == 1) {
-        n++;
+    if (file == NULL) {
+        return 0;
     }
-    if (file != NULL) {
-        fclose(file);
+    /* "PID (NAME) STATE PARENT ...": a name may hold anything, brackets, too. */
+    const char *behind = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
+    if (behind == NULL || sscanf(behind, ") %*c %ld", &parent) != 1) {
+        parent = 0;
+    }
+    fclose(file);
+    return parent;
+}
+
+/* This process's children, at most so many. */
+static size_t list_children(long *pids, size_t most) {
+    const long self = (long)getpid();
+    DIR *all = opendir("/proc");
+    size_t n = 0;
+    for (struct dirent *e = all != NULL ? readdir(all) : NULL; e != NULL && n < most; e = readdir(all)) {
+        char *end;
+        long pid = strtol(e->d_name, &end, 10);
+        if (end != e->d_name && *end == '\0' && parent_of(pid) == self) {
+            pids[n++] = pid;
+        }
+    }
+    if (all != NULL) {
+        closedir(all);
     }
     return n;
 }
