@@ -118,7 +118,9 @@ static inline made_value *maker_input(maker *m, dtype t, int ndim, const int64_t
     }
     made_value *v = &m->values[m->n_values++];
     *v = (made_value){.dtype = t, .ndim = ndim, .exact = true, .is_input = true, .memory = m->n_memories++};
-    memcpy(v->sizes, sizes, (size_t)ndim * sizeof *sizes);
+    if (ndim > 0) { /* a number's sizes may be nowhere */
+        memcpy(v->sizes, sizes, (size_t)ndim * sizeof *sizes);
+    }
     snprintf(v->name, sizeof v->name, "x%d", m->next_name++);
     text_addf(&m->pending, "%%%s = input(T([", v->name);
     for (int d = 0; d < ndim; d++) {
