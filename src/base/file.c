@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -116,27 +118,34 @@ status file_target(const char *path, char **target, error *err) {
     return *target != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to write it", path);
 }
 
-/* A file of its own beside path, with the rights that open would give it. A number of the process would not do for its name: two machines,
-   or containers, may share the folder. */
-static int create_beside(char *template) {
-    int fd = mkostemp(template, O_CLOEXEC);
-    if (fd >= 0) {
-        mode_t mask = umask(0);
-        umask(mask);
-        fchmod(fd, 0666 & ~mask); /* where rights cannot be changed it stays its owner's alone */
+/* A new file beside path, whose name is added to `name`. Random, as a number of the process is that of others where two machines, or
+   containers, share the folder; made by open, which sees to its rights. */
+static int create_beside(const char *path, text *name) {
+    enum { TRIES = 100 };
+    int fd = -1;
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t random;
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
+            return -1;
+        }
+        text_reset(name);
+        text_addf(name, "%s" FILE_UNFINISHED "%016" PRIx64, path, random);
+        fd = name->failed ? -1 : open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || name->failed || errno != EEXIST) {
+            break;
+        }
     }
     return fd;
 }
 
 static status write_beside(const char *path, const void *data, size_t n, error *err) {
     text beside = {0};
-    text_addf(&beside, "%s" FILE_UNFINISHED "XXXXXX", path);
+    status result = ASSAY_OK;
+    int fd = create_beside(path, &beside);
     if (beside.failed) {
         text_clear(&beside);
         return fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to write it", path);
     }
-    status result = ASSAY_OK;
-    int fd = create_beside(beside.data);
     if (fd < 0) {
         result = fail(err, ASSAY_IO, "%s: cannot be created: %s", path, strerror(errno));
     } else {

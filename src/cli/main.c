@@ -70,7 +70,7 @@ static int run(int argc, char **argv) {
     return EXIT_USAGE;
 }
 
-/* Streams that the caller has closed: the next file opened would get their numbers, and what is said what is said there. */
+/* Streams that the caller has closed: the next file opened would get their numbers, and with them what is said. */
 static void open_streams(void) {
     int fd;
     while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO) {

@@ -448,7 +448,7 @@ static status supervise(supervisor *s, bool *excluded, operators_outcome *out, e
         } else if (outcome.end == WORKER_END_INTERRUPTED) {
             out->interrupted = true;
             break;
-        } else if (s->j->progress->stage == STAGE_CLOSE) { /* all results are here */
+        } else if (s->j->progress->stage == STAGE_CLOSE && s->j->progress->point == (int64_t)s->j->n_points - 1) { /* all results are here */
             out->end = arena_format(s->memory, "%s while %s, after the last result", outcome.err.message, point_stage_text(STAGE_CLOSE));
             s->j->first = s->j->n_points;
         } else {

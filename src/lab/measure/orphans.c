@@ -77,9 +77,11 @@ void orphans_reap(const orphans *o) {
             if (is_other(o, pids[k])) {
                 continue;
             }
-            any = true;
             kill((pid_t)-pids[k], SIGKILL);
-            kill((pid_t)pids[k], SIGKILL);
+            if (kill((pid_t)pids[k], SIGKILL) != 0) {
+                continue; /* another user's by now: nothing to wait for */
+            }
+            any = true;
             while (waitpid((pid_t)pids[k], NULL, 0) < 0 && errno == EINTR) {
             }
         }

@@ -13,7 +13,7 @@ typedef struct orphans {
     int adopted_before;
 } orphans;
 
-/* From here on what descendants leave behind when they end are children of this process. Linux; elsewhere nothing happens. */
+/* From here on what descendants leave behind when they end are children of this process. */
 void orphans_adopt(orphans *o);
 /* Kills such children, and theirs, and waits for their end. Call it when no child of one's own is left but those from before: a shell
    that has become this program may have had some. */
