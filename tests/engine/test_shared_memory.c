@@ -145,6 +145,14 @@ static const known programs[] = {
      "%e = expand(%d, [3, 64, 2, 4])\nreturn %e\n", 1},
     {"%x = input(T([8, 16, 24, 24], f32))\n%a = silu(%x)\n%m = mean.dim(%a, [2, 3], True)\n%g = sigmoid(%m)\n%y = mul.Tensor(%a, %g)\n"
      "return %y\n", 0},
+    /* a chain's first kernel looks at rows of other parts, which its last must not have replaced by then */
+    {"%x = input(T([64, 128], f32))\n%w = input(T([128, 256], f32))\n%g = input(T([64, 1], f32))\n%y = mm(%x, %w)\n"
+     "%s = slice.Tensor(%y, 0, 0, 63)\n%h = constant_pad_nd(%s, [0, 0, 1, 0], 0)\n%q = _softmax(%h, 1, False)\n%o = mul.Tensor(%y, %g)\n"
+     "return %q, %o\n", 1},
+    {"%a = input(T([8, 8, 16], f32))\n%b = input(T([8, 16, 256], f32))\n%y = bmm(%a, %b)\n%t = sum.dim_IntList(%y, [0, 2])\n"
+     "%u = view(%t, [8, 1, 1])\n%o = mul.Tensor(%y, %u)\nreturn %o\n", 1},
+    {"%a = input(T([64, 64, 64], f32))\n%s = cumsum(%a, 1)\n%t = sum.dim_IntList(%s, [0, 2])\n%u = view(%t, [64, 1, 1])\n"
+     "%o = add.Tensor(%s, %u)\nreturn %o\n", 1},
     {"%x = input(T([40, 3, 1], f32))\n%t = tanh(%x)\n%y, %m, %r = native_layer_norm(%t, [1], None, None, 1e-05)\nreturn %y\n", 0},
 };
 

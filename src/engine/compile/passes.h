@@ -287,6 +287,9 @@ bool share_memory(compiler *c, int n_chains, const chain *chains);
 void share_scans(compiler *c);
 /* Gives threads parts of the rows that others are added to, or put into. Comes after share_memory too. */
 void share_scatters(compiler *c);
+/* Whether a step of a chain may write where it reads a buffer: a part of it may come before another part of the steps in front of it, which must
+   then have touched of the buffer what is of their parts alone. That is so of all that the chain writes itself (find_chains). */
+bool is_left_by_parts(const compiler *c, const chain *h, int buffer, int step);
 /* Whether two buffers have come to lie in one. */
 bool in_one_memory(const compiler *c, int a, int b);
 /* Whether a kernel reads from the memory of a buffer. */

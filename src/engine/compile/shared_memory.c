@@ -14,6 +14,7 @@ typedef struct lifetime {
     int first, last; /* the same, but that those of a chain take turns: each counts as all of them */
     int64_t bytes;
     bool is_apart;   /* others know it by its address */
+    bool by_parts;   /* its last step leaves it part by part: see is_left_by_parts */
 } lifetime;
 
 /* A memory, and when it is in use. */
@@ -60,6 +61,27 @@ static int64_t bytes_of(const compile_buffer *b) {
     return (is_work ? b->n_elems : tensor_span(b->tensor)) * (int64_t)dtype_size(b->dtype);
 }
 
+static bool is_touched(const kernel *k, int buffer) {
+    for (int i = 0; i < k->n_buffers; i++) {
+        if (k->buffers[i] == buffer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool is_left_by_parts(const compiler *c, const chain *h, int buffer, int step) {
+    bool touched = false, written = false;
+    for (int s = h->first; s < step; s++) {
+        const kernel *k = c->steps[s].kernel;
+        touched |= is_touched(k, buffer);
+        for (int i = 0; i < k->n_roots; i++) {
+            written |= k->roots[i].buffer == buffer;
+        }
+    }
+    return written || !touched;
+}
+
 static lifetime *lifetimes(compiler *c, int n_chains, const chain *chains) {
     lifetime *of = arena_make(c->memory, (size_t)c->n_buffers, sizeof *of);
     for (int b = 0; of != NULL && b < c->n_buffers; b++) {
@@ -77,6 +99,7 @@ static lifetime *lifetimes(compiler *c, int n_chains, const chain *chains) {
         }
         for (int i = 0; k != NULL && i < k->n_buffers; i++) {
             touch(&of[k->buffers[i]], s, first, last);
+            of[k->buffers[i]].by_parts = !in_chain || is_left_by_parts(c, &chains[h], k->buffers[i], s);
         }
     }
     for (int i = 0; of != NULL && i < c->g.n_outputs; i++) {
@@ -127,7 +150,7 @@ static bool is_replaced(const compiler *c, int s, int old, int made) {
 static bool is_free(const compiler *c, const memory *m, const lifetime *l) {
     bool before = m->in_use_to < l->first || (m->in_use_to == l->first && is_replaced(c, l->first, m->last_taken, l->buffer));
     bool after = m->output < 0 || l->last < m->wanted_first ||
-                 (l->to == m->wanted_from && is_replaced(c, l->to, l->buffer, m->output));
+                 (l->to == m->wanted_from && l->by_parts && is_replaced(c, l->to, l->buffer, m->output));
     return before && after && (m->output < 0 || m->bytes >= l->bytes);
 }
 

@@ -324,7 +324,8 @@ typedef struct turns {
     int *owner;         /* by memory: the buffer that touched it last; -1: none */
 } turns;
 
-/* Whether a buffer may be touched now: the one that was there before is done with, or is replaced by it in this very step. */
+/* Whether a buffer may be touched now: the one that was there before is done with, or is replaced by it in this very step, part by part if need
+   be. */
 static bool takes_turn(turns *t, int buffer) {
     int m = t->c->buffers[buffer].memory, *owner = m > 0 ? &t->owner[m - 1] : NULL;
     if (owner == NULL || *owner == buffer) {
@@ -332,6 +333,7 @@ static bool takes_turn(turns *t, int buffer) {
     }
     bool may = *owner < 0 || t->last[*owner] <= t->step;
     may &= *owner < 0 || t->chain == NULL || t->last[*owner] == t->step || !in_chain(t->chain, t->last[*owner]);
+    may &= *owner < 0 || t->chain == NULL || t->last[*owner] != t->step || is_left_by_parts(t->c, t->chain, *owner, t->step);
     *owner = buffer;
     return may;
 }
