@@ -60,6 +60,22 @@ void arena_clear(arena *a) {
     a->used_bytes = 0;
 }
 
+arena_mark arena_here(const arena *a) {
+    return (arena_mark){a->head, a->head != NULL ? a->head->used_bytes : 0, a->used_bytes};
+}
+
+void arena_return(arena *a, arena_mark to) {
+    while (a->head != to.head) {
+        arena_block *next = a->head->next;
+        free(a->head);
+        a->head = next;
+    }
+    if (a->head != NULL) {
+        a->head->used_bytes = to.head_bytes;
+    }
+    a->used_bytes = to.used_bytes;
+}
+
 static size_t padding(const arena_block *block, size_t align) {
     uintptr_t at = (uintptr_t)(block + 1) + block->used_bytes;
     return (size_t)(-at & (align - 1));

@@ -18,6 +18,16 @@ typedef struct arena {
 /* Gives every block back; the arena is empty and usable afterwards. */
 void arena_clear(arena *a);
 
+/* Where an arena stands. */
+typedef struct arena_mark {
+    arena_block *head;
+    size_t head_bytes, used_bytes;
+} arena_mark;
+
+arena_mark arena_here(const arena *a);
+/* Gives back all that was handed out since the mark was taken, marks among it. */
+void arena_return(arena *a, arena_mark to);
+
 /* Zeroed memory, 64-byte aligned from 64 bytes on and 16-byte aligned below; NULL when memory is out or count * size
    overflows. A zero size gives a valid pointer to nothing. */
 void *arena_make(arena *a, size_t count, size_t size_bytes);

@@ -46,10 +46,69 @@ static void chains_before_products(void **state) {
     compiles("%w = input(T([64, 64], f32))\n", "%y = mm(%w, %x)", true);
 }
 
+/* How many steps a program of `links` links becomes; each is a line or two in which %d is its number, and %d the one before. */
+static int steps_of(const char *inputs, const char *link, int links, const char *end) {
+    arena memory = {0};
+    text source = {0};
+    graph g;
+    error err = {0};
+    compiled_program made;
+    text_addf(&source, "graph chain\n%s", inputs);
+    for (int i = 1; i <= links; i++) {
+        for (const char *at = link; *at != 0; at++) {
+            if (*at == 'N' || *at == 'P') {
+                text_addf(&source, "%d", *at == 'N' ? i : i - 1);
+            } else {
+                text_addf(&source, "%c", *at);
+            }
+        }
+    }
+    text_addf(&source, "%s", end);
+    if (graph_read(&memory, table, source.data, source.length, &(bind_options){0}, &g, &err) != ASSAY_OK) {
+        print_error("%d:%d: %s\n", (int)err.line, (int)err.column, err.message);
+        assert_true(false);
+    }
+    assert_int_equal(compile_graph(&memory, &g, &(compile_options){0}, &made, &err), ASSAY_OK);
+    int n = made.n_steps;
+    print_message("%d steps, %.1f MiB to compile\n", n, (double)memory.used_bytes / (1 << 20));
+    assert_true(memory.used_bytes < (size_t)512 << 20);
+    graph_clear(&g);
+    text_clear(&source);
+    arena_clear(&memory);
+    return n;
+}
+
+/* Places that are read at places that are read: each link names all before it again, so that some are cut off in memory. */
+static void indices_of_indices(void **state) {
+    (void)state;
+    assert_true(steps_of("%p0 = input(T([1024], i64), low=0, high=1024)\n", "%pN = index_select(%pP, 0, %pP)\n", 15, "return %p15\n") > 1);
+    assert_true(steps_of("%p0 = input(T([16, 16], f32))\n%i = input(T([16, 16], i64), low=0, high=16)\n"
+                         "%j = input(T([16, 16], i64), low=0, high=16)\n",
+                         "%pN = index.Tensor(%pP, [%i, %j])\n", 24, "return %p24\n") > 1);
+    assert_true(steps_of("%p0 = input(T([16, 16], f32))\n%i = input(T([16, 16], i64), low=0, high=16)\n",
+                         "%qN = gather(%pP, 0, %i)\n%pN = gather(%qN, 1, %i)\n", 20, "return %p20\n") > 1);
+}
+
+/* More indices than one view may look at. */
+static void indices_of_many(void **state) {
+    (void)state;
+    assert_true(steps_of("%p0 = input(T([16, 8], f32))\n", "%iN = input(T([16], i64), low=0, high=16)\n%pN = index_select(%pP, 0, %iN)\n", 40,
+                         "return %p40\n") > 1);
+}
+
+/* What is written in place again and again is read in front of each time: no kernel can have two of them. */
+static void writes_in_place(void **state) {
+    (void)state;
+    steps_of("%p0 = input(T([8, 8], f32))\n%s0 = slice.Tensor(%p0, 0, 0, 4)\n", "%tN = tanh_(%s0)\n%uN = tanh_(%p0)\n", 150, "return %u150\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_before_rows),
         cmocka_unit_test(chains_before_products),
+        cmocka_unit_test(indices_of_indices),
+        cmocka_unit_test(indices_of_many),
+        cmocka_unit_test(writes_in_place),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -25,23 +25,6 @@ static const tensor *written_tensor(const dag_node *v) {
     return in_place ? v->writer->args[0].tensor : NULL;
 }
 
-/* Passes go from a value to what it is computed from, a frame of the stack for each: a value that so many others of its kernel stand
-   behind, one after the other, gets memory. */
-static bool cut_long_chains(const compiler *c, attempt *a) {
-    enum { MOST_DEPTH = 256 };
-    int *depth = arena_make(c->memory, (size_t)c->g.n_nodes, sizeof *depth);
-    for (int id = 0; depth != NULL && id < c->g.n_nodes; id++) {
-        const dag_node *n = dag_at(&c->g, (val){id});
-        bool is_computed = n->kind == PRIM_MAP || n->kind == PRIM_CAST, is_seen = n->kind == PRIM_VIEW || n->kind == PRIM_JOIN;
-        for (int i = 0; (is_computed || is_seen) && i < n->n_sources; i++) {
-            depth[id] = depth[n->sources[i].id] >= depth[id] ? depth[n->sources[i].id] + 1 : depth[id];
-        }
-        a->promoted[id] |= is_computed && depth[id] >= MOST_DEPTH && a->live[id];
-        depth[id] = a->promoted[id] ? 0 : depth[id];
-    }
-    return depth != NULL;
-}
-
 static bool is_leaf(const dag_node *n) {
     return n->kind == PRIM_INPUT || n->kind == PRIM_CONSTANT;
 }
@@ -382,10 +365,19 @@ static void schedule_values(compiler *c, const attempt *a) {
 
 /* --- attempts ----------------------------------------------------------------------------------------------------------- */
 
-static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *err) {
-    c->n_buffers = 0;
-    c->n_steps = 0;
+/* As it was before the last attempt, whose buffers and kernels are done with. */
+static void start_again(compiler *c, arena_mark before, int n_nodes) {
+    c->n_buffers = c->buffer_capacity = 0;
+    c->buffers = NULL;
+    c->n_steps = c->step_capacity = 0;
+    c->steps = NULL;
     c->laid = NULL;
+    if (c->g.n_nodes == n_nodes) {
+        arena_return(c->memory, before);
+    }
+}
+
+static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *err) {
     place_inputs(c, a);
     place_calls(c, a);
     for (int i = 0; i < c->g.n_nodes && !c->failed; i++) {
@@ -451,8 +443,11 @@ status schedule(compiler *c, error *err) {
     /* Each round adds a value or takes an output apart, so it ends; most programs need one or two. Values are added for speed,
        which is given up in time; outputs must be apart. */
     enum { MOST_ROUNDS = 64 };
+    const arena_mark before = arena_here(c->memory);
+    const int n_nodes = c->g.n_nodes;
     for (int round = 0;; round++) {
         bool unsolved;
+        start_again(c, before, n_nodes);
         TRY(try_schedule(c, &a, copies, err));
         bool apart = keep_apart(c, &a, &unsolved), more = round < MOST_ROUNDS && promote(c, &a);
         if (!apart && !more) {

@@ -307,7 +307,26 @@ static bool fills_gaps(const kernel *k) {
     return false;
 }
 
-static bool join(compiler *c, int step, val v, const place *to, const domain *d) {
+/* What an attempt to join a kernel may leave behind if it comes to nothing, which many do where there are many kernels. */
+typedef struct attempt_mark {
+    arena_mark memory;
+    kernel before;
+    int n_nodes, n_buffers;
+} attempt_mark;
+
+static attempt_mark before_joining(const compiler *c, const kernel *k) {
+    return (attempt_mark){arena_here(c->memory), *k, c->g.n_nodes, c->n_buffers};
+}
+
+static void give_up(compiler *c, kernel *k, const attempt_mark *m) {
+    *k = m->before;
+    if (!c->failed && !c->g.failed && c->g.n_nodes == m->n_nodes && c->n_buffers == m->n_buffers) {
+        arena_return(c->memory, m->memory);
+    }
+}
+
+/* Adds v to the step's kernel, if it goes with it; *after: the last step, of those before, that makes what v reads, once it is known. */
+static bool join(compiler *c, int step, val v, const place *to, const domain *d, int *after) {
     enum { MOST_EXPRESSIONS = 512 }; /* compilers take more than twice as long for twice as many: some seconds for so many sines (gcc 12) */
     kernel *k = c->steps[step].kernel;
     int variables[TENSOR_MAX_DIMS];
@@ -315,16 +334,17 @@ static bool join(compiler *c, int step, val v, const place *to, const domain *d)
     if (k == NULL || k->is_closed || k->n_exprs >= MOST_EXPRESSIONS) {
         return false;
     }
+    const attempt_mark mark = before_joining(c, k);
+    const int n_exprs = k->n_exprs, n_roots = k->n_roots;
     bool fits = fit(c, k, d, variables), columns = !fits && !k->sums_products && columns_fit(c, k, v, to, at);
-    if ((!fits && !columns) || (fits && reduces_rows(k, d, variables))) {
-        return false;
-    }
-    int n_exprs = k->n_exprs, n_roots = k->n_roots, n_phases = k->n_phases;
-    bool checks = k->checks;
-    bool made = make_root(c, k, v, to, d, variables, columns ? at : NULL) && columns_suit(k) && !(columns && columns_pass_on(c, k));
+    bool may = (fits && !reduces_rows(k, d, variables)) || columns;
+    bool made = may && make_root(c, k, v, to, d, variables, columns ? at : NULL);
+    int last = made ? last_producer(c, k, n_exprs) : -1;
+    *after = last > *after ? last : *after;
+    made = made && columns_suit(k) && !(columns && columns_pass_on(c, k));
     const root *r = &k->roots[n_roots];
     bool follows = !k->sums_products || (made && r->phase > 0); /* what a block of sums comes to, and nothing else */
-    if (made && follows && last_producer(c, k, n_exprs) < step && (shares(k, n_exprs, r->expr) || fills_gaps(k))) {
+    if (made && follows && last < step && (shares(k, n_exprs, r->expr) || fills_gaps(k))) {
         k->column_parts = columns ? dag_at(&c->g, v)->sizes[0] : k->column_parts;
         for (int i = 0; d->has_classes && fits && i < d->n; i++) {
             k->variables[variables[i]].is_reduced = d->reduced[i];
@@ -332,10 +352,7 @@ static bool join(compiler *c, int step, val v, const place *to, const domain *d)
         k->has_classes |= d->has_classes && fits;
         return true;
     }
-    k->n_exprs = n_exprs;
-    k->n_roots = n_roots;
-    k->n_phases = n_phases;
-    k->checks = checks;
+    give_up(c, k, &mark);
     return false;
 }
 
@@ -364,8 +381,9 @@ static int schedule_into(compiler *c, val v, const place *to, bool may_join) {
     product_factor factors[2];
     bool product = !is_copied(c, v, to) && product_factors(c, v, factors);
     bool alone = (kind == PRIM_SCAN || kind == PRIM_SCATTER) && !is_copied(c, v, to);
-    for (int s = c->n_steps - 1; s >= 0 && may_join && !alone && !product && !c->options->no_fusion; s--) {
-        if (join(c, s, v, to, &d)) {
+    int after = -1;
+    for (int s = c->n_steps - 1; s > after && may_join && !alone && !product && !c->options->no_fusion; s--) {
+        if (join(c, s, v, to, &d, &after)) {
             return s;
         }
         if (c->failed) {

@@ -29,6 +29,8 @@ status lay_operands(compiler *c, const attempt *a, error *err);
 val core_of(const compiler *c, val v);
 /* Whether node n is a call whose result is the memory of its first tensor. */
 bool is_call_in_place(const dag_node *n);
+/* Promotes values behind which too much stands for one kernel. False: memory is out. */
+bool cut_long_chains(const compiler *c, attempt *a);
 /* Values that cost more to compute again than to keep are promoted: what the blocks of products and windows want many times, and
    the last value that two kernels compute. False when there are none. */
 bool promote(compiler *c, attempt *a);

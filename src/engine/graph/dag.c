@@ -29,11 +29,32 @@ int64_t dag_numel(const dag_node *n) {
     return sizes_numel(n->ndim, n->sizes);
 }
 
+void dag_keep(dag *g, val x) {
+    if (g->n_kept == g->kept_capacity) { /* the arena keeps the old lists: no more than the new ones */
+        int capacity = 2 * g->kept_capacity + 16;
+        val *kept = arena_make(g->memory, (size_t)capacity, sizeof *kept);
+        if (kept == NULL) {
+            g->failed = true;
+            return;
+        }
+        if (g->n_kept > 0) {
+            memcpy(kept, g->kept, (size_t)g->n_kept * sizeof *kept);
+        }
+        g->kept = kept;
+        g->kept_capacity = capacity;
+    }
+    g->kept[g->n_kept++] = x;
+}
+
 /* --- equality ------------------------------------------------------------------------------------------------------- */
+
+bool dag_same_fill(number a, number b) {
+    return a.i == b.i && memcmp(&a.f, &b.f, sizeof a.f) == 0 && memcmp(&a.im, &b.im, sizeof a.im) == 0;
+}
 
 static bool same_maps(const view_map *a, const view_map *b) {
     if (a->n_at != b->n_at || a->n_bounds != b->n_bounds ||
-        (a->n_bounds > 0 && (a->fill.f != b->fill.f || a->fill.i != b->fill.i || a->fill.im != b->fill.im))) {
+        (a->n_bounds > 0 && !dag_same_fill(a->fill, b->fill))) {
         return false;
     }
     for (int i = 0; i < a->n_at; i++) {

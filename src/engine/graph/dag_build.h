@@ -19,6 +19,10 @@ typedef struct dag_capture {
 bool dag_stopped(const dag *g);
 /* The node, or the equal one that is there already. */
 val dag_intern(dag *g, const dag_node *n);
+/* Whether two paddings are the same to the last bit. */
+bool dag_same_fill(number a, number b);
+/* Gives a value memory, whatever it is. */
+void dag_keep(dag *g, val x);
 enum { DAG_MAX_SOURCES = 2 + 2 * TENSOR_MAX_DIMS };
 /* The values that a map's DATA reads, behind the n that are there; answers how many there are then, of DAG_MAX_SOURCES at most. */
 int dag_view_sources(const view_map *map, int n, val *sources);

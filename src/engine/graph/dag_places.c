@@ -4,13 +4,31 @@
 
 #include <string.h>
 
+/* Whether an index that is looked at through a view is still one where that is done with: its own place may be read from data, not that
+   one's as well. As many indices as there may be dimensions then still fit a map (dag_view.c). */
+static bool are_few(const dag_node *view, const index_sum *at) {
+    enum { MOST_ATOMS = 128 };
+    index_size by[TENSOR_MAX_DIMS], all = {0, 0};
+    for (int d = 0; d < view->ndim; d++) {
+        by[d] = index_size_of(at[d], NULL);
+    }
+    for (int i = 0; i < view->view.n_at; i++) {
+        index_size more = index_size_of(view->view.at[i], by);
+        all.atoms += more.atoms;
+        all.data += more.data;
+    }
+    return all.data == 0 || (all.data == 1 && all.atoms <= MOST_ATOMS);
+}
+
 static index_sum index_of(dag *g, val x, const index_sum *at, int64_t size, bool is_sure) {
     if (g->failed || g->refused != NULL) {
         return index_constant(0);
     }
     val wide = v_cast(g, x, ASSAY_I64);
     dag_node n = *dag_at(g, wide);
-    if (n.kind == PRIM_VIEW && n.view.n_bounds == 0) { /* what is looked at is read where it is */
+    if (n.kind == PRIM_VIEW && !are_few(&n, at)) {
+        dag_keep(g, wide);
+    } else if (n.kind == PRIM_VIEW && n.view.n_bounds == 0) { /* what is looked at is read where it is */
         index_sum inner[TENSOR_MAX_DIMS];
         for (int i = 0; i < n.view.n_at; i++) {
             inner[i] = index_replace(&g->indices, n.view.at[i], n.ndim, at);
@@ -106,22 +124,8 @@ val v_with_part(dag *g, val x, const tensor *base, const tensor *t, val part) {
 
 val v_keep(dag *g, val x) {
     primitive kind = dag_stopped(g) ? PRIM_CONSTANT : dag_at(g, x)->kind;
-    if (kind != PRIM_MAP && kind != PRIM_CAST) {
-        return x;
+    if (kind == PRIM_MAP || kind == PRIM_CAST) {
+        dag_keep(g, x);
     }
-    if (g->n_kept == g->kept_capacity) { /* the arena keeps the old lists: no more than the new ones */
-        int capacity = 2 * g->kept_capacity + 16;
-        val *kept = arena_make(g->memory, (size_t)capacity, sizeof *kept);
-        if (kept == NULL) {
-            g->failed = true;
-            return x;
-        }
-        if (g->n_kept > 0) {
-            memcpy(kept, g->kept, (size_t)g->n_kept * sizeof *kept);
-        }
-        g->kept = kept;
-        g->kept_capacity = capacity;
-    }
-    g->kept[g->n_kept++] = x;
     return x;
 }

@@ -77,11 +77,29 @@ static bool still_asks(const view_map *outer, const view_map *composed) {
     return true;
 }
 
+/* Whether the map of a view of a view is small enough for one: indices that are read where indices say are named again and again, twice as
+   often with each, and what names them all is neither built nor compiled in time. */
+static bool fits_one(const view_map *inner, const view_map *outer) {
+    enum { MOST_ATOMS = 512, MOST_DATA = DAG_MAX_SOURCES - 2 };
+    index_size by[TENSOR_MAX_DIMS], all = {0, 0};
+    for (int i = 0; i < outer->n_at; i++) {
+        by[i] = index_size_of(outer->at[i], NULL);
+    }
+    for (int i = 0; i < inner->n_at + inner->n_bounds + outer->n_bounds && all.atoms <= MOST_ATOMS; i++) {
+        const int k = i - inner->n_at, m = k - inner->n_bounds;
+        index_size more = k < 0 ? index_size_of(inner->at[i], by) : m < 0 ? index_size_of(inner->bounds[k].at, by)
+                                                                          : index_size_of(outer->bounds[m].at, NULL);
+        all.atoms += more.atoms;
+        all.data += more.data;
+    }
+    return all.data == 0 || (all.atoms <= MOST_ATOMS && all.data <= MOST_DATA);
+}
+
 /* The outer map after the inner one, which looks at `from`'s source; false when their bounds, or the indices that they read, do not
    go together. */
 static bool compose(dag *g, const dag_node *from, const view_map *outer, view_map *out) {
     const view_map *inner = &from->view;
-    if (inner->n_bounds > 0 && outer->n_bounds > 0 && inner->fill.f != outer->fill.f) {
+    if (inner->n_bounds > 0 && outer->n_bounds > 0 && !dag_same_fill(inner->fill, outer->fill)) {
         return false;
     }
     index_sum *at = arena_make(g->memory, (size_t)inner->n_at, sizeof *at);
@@ -119,7 +137,10 @@ val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map) {
         return x;
     }
     view_map composed;
-    if (from.kind == PRIM_VIEW && compose(g, &from, map, &composed)) {
+    const bool fits = from.kind != PRIM_VIEW || fits_one(&from.view, map);
+    if (!fits) {
+        dag_keep(g, x);
+    } else if (from.kind == PRIM_VIEW && compose(g, &from, map, &composed)) {
         return v_view(g, from.sources[0], ndim, sizes, &composed);
     }
     val sources[DAG_MAX_SOURCES] = {x};

@@ -110,6 +110,26 @@ uint64_t index_variables(index_sum a) {
     return set;
 }
 
+index_size index_size_of(index_sum a, const index_size *by) {
+    index_size all = {0, 0};
+    for (int i = 0; i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        if (atom->kind == ATOM_VARIABLE && by != NULL) {
+            all.atoms += by[atom->id].atoms;
+            all.data += by[atom->id].data;
+            continue;
+        }
+        all.atoms++;
+        all.data += atom->kind == ATOM_DATA;
+        for (int k = -1; k < atom->n_at; k++) {
+            index_size within = index_size_of(k < 0 ? atom->of : atom->at[k], by);
+            all.atoms += within.atoms;
+            all.data += within.data;
+        }
+    }
+    return all;
+}
+
 int index_unsure(index_sum a, const index_atom **list, int n) {
     for (int i = 0; i < a.n; i++) {
         const index_atom *atom = a.terms[i].atom;

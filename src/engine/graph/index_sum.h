@@ -61,13 +61,20 @@ index_sum index_remainder(index_pool *p, index_sum a, int64_t divisor);
 /* a with variable k replaced by by[k], for every k below n, inside DATA as well. */
 index_sum index_replace(index_pool *p, index_sum a, int n, const index_sum *by);
 
+/* How much there is in an expression: all of its atoms, and the DATA among them, each as often as it is named. */
+typedef struct index_size {
+    int atoms, data;
+} index_size;
+/* Of a; of what index_replace would make of it at most, variables being of the sizes by[] (NULL: they stay). */
+index_size index_size_of(index_sum a, const index_size *by);
+
 bool index_equal(index_sum a, index_sum b);
 /* The bounds of its value. */
 void index_range(index_sum a, int64_t *low, int64_t *high);
 /* The set of variables that it depends on. */
 uint64_t index_variables(index_sum a);
 /* DATA within it that is to be checked, in other DATA's place as well, appended to the list from n on; how many there are then. */
-enum { INDEX_MOST_DATA = 16 };
+enum { INDEX_MOST_DATA = 64 };
 int index_unsure(index_sum a, const index_atom **list, int n);
 /* Whether computing it checks that DATA. */
 bool index_asks(index_sum a, const index_atom *data);
