@@ -194,7 +194,8 @@ static status check_dropped(const op_call *call, const tensor *output, const ten
     int64_t n = tensor_numel(input), size = (int64_t)dtype_size(input->dtype);
     double scale = p == 1 ? 0 : 1 / (1 - p), eps = 4 * dtype_epsilon(input->dtype);
     scale = dropout_trains(call) ? scale : 1;
-    double least = 2 * dtype_epsilon(input->dtype) / dtype_max(dtype_real(input->dtype)); /* the subnormals' grain */
+    /* Half of the subnormals' grain for the input, which a kernel that makes it need not have rounded, and half for the product. */
+    double least = 2 * dtype_epsilon(input->dtype) / dtype_max(dtype_real(input->dtype)) * (1 + scale);
     for (int64_t i = 0; i < n; i++) {
         double complex x = element_load_complex(input->dtype, tensor_data(input) + tensor_offset_of(input, i) * size);
         double complex y =

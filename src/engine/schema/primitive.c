@@ -131,7 +131,7 @@ bool scalar_function_fold(scalar_function f, dtype t, const number *x, number *o
     default:
         return false;
     }
-    if (!floating && fabs(value) > 0x1p53) {
+    if (!floating && (fabs(value) > 0x1p53 || fabs(a) > 0x1p53 || fabs(b) > 0x1p53)) { /* where doubles have gaps */
         return false;
     }
     *out = floating ? number_of_double(t == ASSAY_F32 ? (double)(float)value : value) : number_of_int((int64_t)value);
