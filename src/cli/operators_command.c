@@ -214,7 +214,7 @@ static const cli_option rows[] = {
     {"--jsonl", "FILE|-", "write one record per input and backend as JSON lines", take_jsonl},
     {"--save", "DIR", "write inputs and outputs as .npy with a manifest", take_save},
     {"--profile", "DIR", "write a chrome trace of each operator, DIR/operator_NAME.json.gz; recording lengthens what is\n"
-                         "measured, and --min-time is then 0 unless it is given", take_profile},
+                         "measured; unless they are given --repeats is then 5, --precision 0 and --min-time 0", take_profile},
     {"--quiet", NULL, "no progress, no table", take_quiet},
     {"--color", "WHEN", "auto, always or never", take_color},
 };
