@@ -185,7 +185,8 @@ static status take_color(void *to, const char *value, error *err) {
 static const cli_option rows[] = {
     {"--suite", "NAME", "recorded inputs by name: huggingface, timm, torchbench, graphs, embedded\n"
                         "(default: torchbench if its files are found, else embedded)", take_suite},
-    {"--inputs", "FILE|DIR", "recorded inputs and graphs (*.graph) from files, folders or '-'; .gz is read;\nmay be repeated", take_inputs},
+    {"--inputs", "FILE|DIR", "recorded inputs and graphs (*.graph) from files and folders; '-': recorded inputs from standard input;\n"
+                             ".gz is read; may be repeated", take_inputs},
     {"--op", "GLOB", "only operators that match: 'aten.mm.default', 'relu' (any overload), 'add*', '*softmax*'; may be repeated", take_op},
     {"--skip", "GLOB", "leave out operators that match; may be repeated", take_skip},
     {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32;\ngraphs: as their text says); f16 and bf16 leave wider ones as they are,\nin graphs only beside others of 16 bits", take_dtype},
@@ -213,7 +214,7 @@ static const cli_option rows[] = {
     {"--jsonl", "FILE|-", "write one record per input and backend as JSON lines", take_jsonl},
     {"--save", "DIR", "write inputs and outputs as .npy with a manifest", take_save},
     {"--profile", "DIR", "write a chrome trace of each operator, DIR/operator_NAME.json.gz; recording lengthens what is\n"
-                         "measured, and --min-time is then 0 unless it is given", take_profile},
+                         "measured; unless they are given --repeats is then 5, --precision 0 and --min-time 0", take_profile},
     {"--quiet", NULL, "no progress, no table", take_quiet},
     {"--color", "WHEN", "auto, always or never", take_color},
 };

@@ -161,7 +161,7 @@ static const cli_option rows[] = {
     {"--diff", NULL, "what got slower from trace A to trace B: --diff A B", take_diff},
     {"--run", NULL, "run an operator or a graph unprofiled and profiled, write its trace and read it:\n"
                     "--run OPERATOR INPUT, the input as recorded: ((ARGS...), {KWARGS...}); or --run FILE.graph", take_run},
-    {"--backend", "NAME", "with --run: eager, reference or a plug-in (eager)", take_backend},
+    {"--backend", "NAME", "with --run: eager, compiled[:autotune|:nofuse|:own-products], reference or a plug-in's path (eager)", take_backend},
     {"--n", "N", "with --run: runs of each kind, after 5 to warm up (100)", take_runs},
     {"--threads", "N", "with --run: threads for the backend (all CPUs)", take_threads},
     {"--dtype", "TYPE", "with --run: as-recorded, f16, bf16, f32 or f64 (as-recorded)", take_dtype},
