@@ -23,6 +23,8 @@ static const big shapes[] = {
     {ASSAY_BF16, 4, 1024, 4101},  {ASSAY_F16, 17, 1000, 1000},  {ASSAY_BF16, 9, 700, 2761},  {ASSAY_F16, 66, 37, 7009},
     /* columns of which a core's own cache holds too few */
     {ASSAY_F32, 1, 6000, 448},    {ASSAY_F32, 2, 9001, 201},    {ASSAY_F64, 1, 5003, 130},   {ASSAY_BF16, 1, 20000, 165},
+    /* lines of which no cache of a core holds one, piece by piece */
+    {ASSAY_F32, 41, 262147, 1},   {ASSAY_F64, 20, 300007, 1},   {ASSAY_BF16, 15, 1400001, 1}, {ASSAY_F16, 60, 300032, 1},
     /* short lines, many in one call */
     {ASSAY_F32, 66000, 128, 1},   {ASSAY_F32, 50001, 201, 1},
     /* what a cache holds: of columns, by the same steps */

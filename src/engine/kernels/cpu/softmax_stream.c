@@ -3,7 +3,7 @@
    memory, exponentials and stores past the caches each take about as long as the others here, so they go on side by side: while one
    line comes from memory and is taken to its exponentials, the line before it is scaled and stored. Exponentials do not wait for the
    largest number: what is subtracted need only be near it. Lines of two types are three on their way, a piece at a time: one is read
-   for its maximum, one is taken to its exponentials, one is stored. Columns: softmax_columns.c. */
+   for its maximum, one is taken to its exponentials, one is stored. Longer lines go by pieces. Columns: softmax_columns.c. */
 #include "engine/kernels/cpu/softmax.h"
 
 #include "engine/kernels/cpu/streaming.h"
@@ -86,11 +86,11 @@ static int64_t page_distance(int64_t bytes) {
     return at < PAGE - at ? at : PAGE - at;
 }
 
-/* Bytes of room for a line's exponentials, beside it. One line's are read while another's are stored in the next such room: they keep
+/* Bytes of room for the exponentials of a line of n numbers, beside it. One line's are read while another's are stored in the next such room: they keep
    apart as stores and loads in columns do (see APART below). */
-static int64_t line_room(const softmax *s) {
-    int64_t least = row_beside_room(s->n) * (int64_t)s->l->size, room = least, best = -1;
-    int64_t odd = row_beside(s->type[X], 1, s->n) * (int64_t)s->l->size; /* from even places to odd ones */
+static int64_t line_room(const softmax *s, int64_t n) {
+    int64_t least = row_beside_room(n) * (int64_t)s->l->size, room = least, best = -1;
+    int64_t odd = row_beside(s->type[X], 1, n) * (int64_t)s->l->size; /* from even places to odd ones */
     for (int64_t bytes = least; bytes < least + 4096; bytes += 4 * STREAM_LINE_BYTES) {
         int64_t distance = least_of(page_distance(bytes), least_of(page_distance(bytes - odd), page_distance(bytes + odd)));
         room = distance > best ? bytes : room;
@@ -105,7 +105,7 @@ static void finish_sum(const softmax *s, flight *f) {
 }
 
 static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, char *work) {
-    const int64_t line = line_room(s);
+    const int64_t line = line_room(s, s->n);
     char *room = work + 2 * line;
     flight ring[STAGES];
     for (int64_t i = from; i < to + STAGES - 1; i++) {
@@ -142,8 +142,8 @@ static double log_of_sum(double sum, double part, double shift_less_largest) {
 /* Takes the step's line again, less its largest number. room: a piece. */
 static void step_again(const softmax *s, softmax_step *step, char *room) {
     row_wide largest = {.f = -INFINITY};
-    for (int64_t at = 0; at < s->n; at += STREAM_PIECE) {
-        int64_t n = least_of(s->n - at, STREAM_PIECE);
+    for (int64_t at = 0; at < step->n; at += STREAM_PIECE) {
+        int64_t n = least_of(step->n - at, STREAM_PIECE);
         s->l->fold[ROW_LARGEST](&largest, fetch(s, X, room, step->x, at, n), n);
     }
     step->shift = largest.f;
@@ -157,7 +157,7 @@ static void step_again(const softmax *s, softmax_step *step, char *room) {
    before it is finished. Should the largest lie far above that number, exponentials mean nothing, and are taken anew. What is known
    of a line stands in variables: see norm_forward.c. */
 static void stream_steps(const softmax *s, int64_t from, int64_t to, char *work) {
-    const int64_t line = line_room(s);
+    const int64_t line = line_room(s, s->n);
     int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
     char *room = work + 2 * line, *y = NULL, *y_next;
     const char *x = NULL, *x_next;
@@ -189,6 +189,93 @@ static void stream_steps(const softmax *s, int64_t from, int64_t to, char *work)
         factor = s->logarithm ? log_of_sum(step.sum, step.part, step.shift - largest) : 1 / step.sum;
     }
     row_edge_flush(&edge);
+}
+
+/* --- lines that caches do not hold ------------------------------------------------------------------------------------------------ */
+
+enum { LONG_PIECE = 4096 };
+
+/* A long line's exponentials, less shift: their sum; and for the logarithm its largest number, and what that gave to the sum. */
+typedef struct long_sums {
+    double shift, sum, largest, part;
+} long_sums;
+
+/* Adds what a piece came to, each less its own shift. */
+static void add_piece(long_sums *all, const softmax_step *piece, bool logarithm) {
+    if (piece->shift > all->shift) {
+        const double less = exp(all->shift - piece->shift);
+        all->sum = all->sum > 0 ? all->sum * less : all->sum;
+        all->part = all->part > 0 ? all->part * less : all->part;
+        all->shift = piece->shift;
+    }
+    const double less = exp(piece->shift - all->shift);
+    all->sum += piece->sum * less;
+    if (logarithm && piece->largest > all->largest) {
+        all->largest = piece->largest;
+        all->part = piece->part * less;
+    }
+}
+
+/* Reads a line piece by piece. Each is taken less what was near the largest number of those before it. */
+static long_sums sums_of_long(const softmax *s, const char *x, char *room) {
+    long_sums all = {-INFINITY, 0, -INFINITY, 0};
+    for (int64_t at = 0; at < s->n; at += LONG_PIECE) {
+        int64_t n = least_of(s->n - at, LONG_PIECE);
+        n = s->n - at - n < STREAM_LEAST ? s->n - at : n; /* none is shorter */
+        softmax_step step = {.type = s->type[X], .logarithm = s->logarithm, .n = n, .x = x + at * s->stride[X], .made = room, .begins = at == 0,
+                             .past = true, .shift = all.shift};
+        s->l->softmax_stream(&step);
+        if (step.sum > exp(SOFTMAX_REACH)) {
+            step_again(s, &step, room + line_room(s, LONG_PIECE + STREAM_LEAST));
+        }
+        add_piece(&all, &step, s->logarithm);
+        at += n - LONG_PIECE;
+    }
+    return all;
+}
+
+/* Finishes each piece while the exponentials of the next one are made anew. Of pieces all are as long as each other: the last begins within
+   the one before it. */
+static void finish_long(const softmax *s, const char *x, char *y, const long_sums *all, char *room) {
+    const int64_t line = line_room(s, LONG_PIECE + STREAM_LEAST), pieces = (s->n + LONG_PIECE - 1) / LONG_PIECE;
+    char *to = NULL;
+    for (int64_t i = 0; i <= pieces; i++) {
+        const int64_t at = least_of(i * LONG_PIECE, s->n - LONG_PIECE);
+        softmax_step step = {.type = s->type[X], .n = LONG_PIECE, .made = room + i % 2 * line, .from = room + (i + 1) % 2 * line, .to = to,
+                             .factor = 1 / all->sum, .past = true, .shift = all->shift};
+        if (i < pieces) {
+            step.x = x + at * s->stride[X];
+            to = y + at * s->stride[Y];
+        }
+        s->l->softmax_stream(&step);
+    }
+}
+
+static void finish_long_logarithm(const softmax *s, const char *x, char *y, const long_sums *all) {
+    const double factor = log_of_sum(all->sum, all->part, all->shift - all->largest);
+    for (int64_t i = 0; i < s->n; i += LONG_PIECE) {
+        const int64_t at = least_of(i, s->n - LONG_PIECE);
+        softmax_step step = {.type = s->type[X], .logarithm = true, .n = LONG_PIECE, .from = x + at * s->stride[X],
+                             .to = y + at * s->stride[Y], .finish_largest = all->largest, .factor = factor, .past = true};
+        s->l->softmax_stream(&step);
+    }
+}
+
+/* Each line is read twice, and its exponentials, which no cache holds, are made twice: of [16, 2097152] floats two cores of a Zen 5 take 5.1 ms
+   so, and 8.6 by blocks that wait for their largest numbers, of the logarithm 4.3 and 7.3 (2026-11). */
+static void stream_long_lines(const softmax *s, int64_t from, int64_t to, char *work) {
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    for (int64_t i = from; i < to; i++) {
+        loop_seek(&s->lines, i, index, offset);
+        const char *x = s->lines.data[X] + offset[X];
+        char *y = s->lines.data[Y] + offset[Y];
+        const long_sums all = sums_of_long(s, x, work);
+        if (s->logarithm) {
+            finish_long_logarithm(s, x, y, &all);
+        } else {
+            finish_long(s, x, y, &all, work);
+        }
+    }
 }
 
 /* --- backward ------------------------------------------------------------------------------------------------------------ */
@@ -268,11 +355,17 @@ static bool choose_lines(softmax *s, bool backward) {
     bool dense = is_dense_line(s, X) && is_dense_line(s, Y) && (!backward || is_dense_line(s, G));
     s->in_steps = softmax_is_of_one_type(s, backward);
     if (!dense || (!s->past && !are_kept_in_steps(s, backward)) || s->n < STREAM_LEAST || 4 * line_bytes > FLIGHT_BYTES || s->lines.numel < STAGES) {
+        if (!backward && dense && s->past && s->in_steps && s->n >= 2 * LONG_PIECE && 4 * line_bytes > FLIGHT_BYTES) {
+            s->units = s->lines.numel;
+            s->run_units = stream_long_lines;
+            s->work_bytes = 2 * line_room(s, LONG_PIECE + STREAM_LEAST) + STREAM_PIECE * size;
+            return true;
+        }
         return false; /* short lines have a way of their own, which costs them less */
     }
     s->units = s->lines.numel;
     s->run_units = backward ? stream_lines_backward : s->in_steps ? stream_steps : stream_lines_forward;
-    s->work_bytes = (backward ? 0 : 2 * line_room(s)) + 4 * STREAM_PIECE * size;
+    s->work_bytes = (backward ? 0 : 2 * line_room(s, s->n)) + 4 * STREAM_PIECE * size;
     return true;
 }
 
