@@ -16,6 +16,7 @@ typedef struct big {
 static const big shapes[] = {
     {ASSAY_F32, 64, 128, 1100, 0},  {ASSAY_F32, 400, 8, 3136, 0},    {ASSAY_F32, 900, 11, 1031, 0}, {ASSAY_F32, 40, 12, 20003, 0},
     {ASSAY_F64, 300, 7, 2051, 0},   {ASSAY_BF16, 1500, 11, 1033, 0}, {ASSAY_F16, 150, 12, 9999, 0}, {ASSAY_F32, 3, 24, 130001, 3},
+    {ASSAY_F32, 31, 255, 1031, 51}, {ASSAY_F16, 61, 255, 1025, 51},  {ASSAY_F64, 20, 96, 2051, 32},  {ASSAY_BF16, 33, 510, 1031, 51},
     {ASSAY_BF16, 4, 8, 600007, 2},  {ASSAY_F32, 30, 320, 1000, 32}, {ASSAY_F32, 30, 320, 1024, 32},  {ASSAY_BF16, 41, 288, 1120, 32},
     /* rows kept in turn: longer than a piece, several channels at a time, samples that no number of rows divides */
     {ASSAY_F32, 16, 32, 65536, 0},  {ASSAY_F32, 12, 32, 20480, 16},  {ASSAY_F32, 51, 640, 272, 0},  {ASSAY_BF16, 37, 800, 544, 0},

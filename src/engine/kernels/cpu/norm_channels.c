@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batch and group norm: which way a call is gone over, and what comes before and behind. */
 #include "engine/kernels/cpu/norm_columns.h"
+#include "engine/kernels/cpu/norm_group.h"
 #include "engine/kernels/cpu/norm_neighbours.h"
 #include "engine/kernels/cpu/norm_rows.h"
 #include "engine/kernels/cpu/parallel.h"
@@ -290,6 +291,12 @@ static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
         choose_neighbours(s, n_operands, memory);
     }
     if (!can) {
+        return;
+    }
+    if (channel_group_suits(s, n_operands)) {
+        s->by_groups = true;
+        s->ring_bytes = channel_group_bytes(s);
+        s->ring = arena_make(memory, (size_t)s->threads, (size_t)s->ring_bytes);
         return;
     }
     if (!s->past) {

@@ -5,6 +5,7 @@
 #include "engine/kernels/cpu/norm_rows.h"
 
 #include "engine/kernels/cpu/norm_neighbours.h"
+#include "engine/kernels/cpu/norm_group.h"
 #include "engine/kernels/cpu/norm_ring.h"
 #include "engine/kernels/cpu/norm_short.h"
 #include "engine/kernels/cpu/norm_twice.h"
@@ -269,6 +270,9 @@ static void share_units(const void *context) {
     parallel_share(unit_count(s), 1, &from, &to);
     if (s->in_order) {
         run_in_order(s, buffer);
+        from = to;
+    } else if (s->by_groups && s->ring != NULL) {
+        channel_group_run(s, from, to, s->ring + omp_get_thread_num() * s->ring_bytes);
         from = to;
     } else if (s->twice) {
         channel_twice_run(s, from, to);

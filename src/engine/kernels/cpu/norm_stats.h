@@ -52,6 +52,7 @@ typedef struct channel_norm {
     bool shares_units;  /* each thread has some samples of every unit there, not units of its own */
     double *own_stats;  /* forward then: [threads][2][C], each thread's mean and rstd */
     bool takes_neighbours; /* short rows of a unit are one row of columns there (norm_neighbours.c) */
+    bool by_groups;     /* group norm whose groups are rows (norm_group.c), in `ring` a thread's work */
     bool twice;         /* by rows: each unit is read twice where it lies (norm_twice.c) */
     bool past;          /* its result goes past the caches */
     bool ring_steps;    /* it finishes and reads in one loop: rows are of one type, as the ring keeps them */

@@ -202,6 +202,21 @@ typedef struct layer_step {
     const void *weight, *bias; /* NULL: none; beside the row. No NaN but of few digits, as NAN is */
 } layer_step;
 
+/* Two groups of a group norm, one after the other, whose n / row channels lie one behind the other, past the caches. The group that is
+   finished is x factor + plus. Answers stand apart as above. */
+typedef struct group_step {
+    dtype type;
+    double sum;     /* answer: of distances from the centre */
+    int64_t n, row; /* elements of a group, n >= STREAM_LEAST, and of a channel */
+    const void *x;  /* the group that is read; NULL: none. What lies behind it is asked for */
+    double centre;  /* near its mean, as the computing type has it */
+    double squares; /* answer: of distances from the centre */
+    const void *from;            /* the group that is finished */
+    void *to;                    /* NULL: none */
+    row_edge *edge;              /* of its first and last bytes */
+    const double *factor, *plus; /* by channel */
+} group_step;
+
 /* to = x factor + plus, row by row, of rows one behind the other. Of the computing type or, for float, f16 or bf16. */
 typedef struct scaled_rows {
     dtype type;
@@ -366,6 +381,7 @@ typedef struct row_loops {
     void (*log_beyond_1)(void *to, const void *x, int64_t n);
 
     void (*layer_stream)(layer_step *step);
+    void (*group_stream)(group_step *step);
     void (*layer_lines)(const layer_lines *lines);
     void (*layer_back_lines)(const layer_back_lines *lines);
     void (*scale_rows)(const scaled_rows *rows);

@@ -125,6 +125,7 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
 #include "engine/kernels/cpu/isa/row_loops_distance.h"
 #include "engine/kernels/cpu/isa/row_loops_norm.h"
 #include "engine/kernels/cpu/isa/row_loops_layer.h"
+#include "engine/kernels/cpu/isa/row_loops_group.h"
 #include "engine/kernels/cpu/isa/row_loops_layer_lines.h"
 #include "engine/kernels/cpu/isa/row_loops_scaled.h"
 #include "engine/kernels/cpu/isa/row_loops_softmax.h"
@@ -144,7 +145,7 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     .softmax_stream = softmax_stream, .softmax_back_stream = softmax_back_stream,                                             \
     .columns_stream = columns_stream, .columns_scale = columns_scale, .log_beyond_1 = log_beyond_1,                                                        \
     .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
-    .layer_stream = layer_stream, .layer_lines = layer_lines_run, .layer_back_lines = layer_back_lines_run, .scale_rows = scale_rows, .layer_back_stream = layer_back_stream,  \
+    .layer_stream = layer_stream, .group_stream = group_stream, .layer_lines = layer_lines_run, .layer_back_lines = layer_back_lines_run, .scale_rows = scale_rows, .layer_back_stream = layer_back_stream,  \
     .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,                                   \
     .channel_grad_columns = channel_grad_columns, .channel_sums_columns = channel_sums_columns, .channel_squares_columns = channel_squares_columns,                              \
     .square_difference = square_difference, .scaled_difference = scaled_difference,                                         \
