@@ -192,7 +192,7 @@ static const cli_option rows[] = {
     {"--device", "NAME", "cpu", take_device},
     {"--backend", "NAME", "eager, compiled[:autotune|:nofuse|:own-products], reference, torch, inductor[:OPTIONS]\nor a plug-in (./LIB.so); NAME:again is a built-in one once more; may be repeated (eager)", take_backend},
     {"--torch-python", "PYTHON", "whose PyTorch torch and inductor are ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
-    {"--baseline", "NAME", "the backend that speed-ups are over (eager)", take_baseline},
+    {"--baseline", "NAME", "the backend that speed-ups are over, by its name or a plug-in's path (eager)", take_baseline},
     {"--max-samples", "N", "inputs per operator (15)", take_max_samples},
     {"--start-idx", "N", "begin with input N of each operator (0)", take_start},
     {"--repeats", "N", "samples of each input on each backend (at least 9, see --precision); 0: run once, check, time nothing",
@@ -278,9 +278,10 @@ status operators_command_complete(operators_command *o, const machine_facts *m, 
     }
     bool has_baseline = false;
     for (size_t i = 0; i < o->backends.n; i++) {
-        has_baseline = has_baseline || strcmp(o->backends.items[i], o->run.baseline) == 0;
+        has_baseline = has_baseline || operators_is_same_backend(o->backends.items[i], o->run.baseline);
     }
-    if (!has_baseline && is_built_in(o->run.baseline)) { /* a speed-up needs something to be over */
+    bool is_openable = is_built_in(o->run.baseline) || strchr(o->run.baseline, '/') != NULL;
+    if (!has_baseline && is_openable) { /* a speed-up needs something to be over */
         TRY(cli_list_add(&o->backends, "--backend", o->run.baseline, err));
     }
     o->run.threads = o->run.threads > 0 ? o->run.threads : m->usable_cpus > 0 ? m->usable_cpus : 1;

@@ -24,8 +24,8 @@ const char *point_stage_text(int32_t stage) {
 
 /* --- records -------------------------------------------------------------------------------------------------------------- */
 
-void point_record_base(arena *memory, const operators_options *options, const operators_point *what, const char *name,
-                       bool baseline, record *out) {
+void point_record_base(arena *memory, const operators_options *options, const operators_point *what,
+                       const operators_backend *backends, size_t b, record *out) {
     *out = RECORD_EMPTY;
     size_t n = what->in->n_uses;
     const char **models = arena_make(memory, n, sizeof *models);
@@ -43,8 +43,8 @@ void point_record_base(arena *memory, const operators_options *options, const op
     out->n_models = models != NULL && calls != NULL ? n : 0;
     out->calls = what->in->n_calls;
     out->sample_index = what->sample_index;
-    out->backend = name;
-    out->baseline = baseline;
+    out->backend = backends[b].name;
+    out->baseline = backends[b].is_baseline;
     out->device = "cpu";
     out->dtype = dtype_mode_name(repro_dtype(options, what->in));
     out->threads = options->threads;
@@ -54,7 +54,7 @@ void point_record_base(arena *memory, const operators_options *options, const op
     out->machine = options->machine;
     out->assay_version = options->version;
     out->is_view = what->o != NULL && what->o->row->is_view;
-    out->repro = repro_make(memory, options, what, name);
+    out->repro = repro_make(memory, options, what, backends, b);
 }
 
 static void set_verdict(arena *memory, record *r, record_status s, const char *reason) {
@@ -372,8 +372,7 @@ status point_run(arena *memory, const point_context *context, const operators_po
     int64_t from = clock_now_ns(&context->clock);
     outputs_init(&p.work.inferred);
     for (size_t b = 0; b < p.n_backends; b++) {
-        const char *name = context->names[b].name;
-        point_record_base(memory, o, what, name, strcmp(name, o->baseline) == 0, &records[b]);
+        point_record_base(memory, o, what, context->names, b, &records[b]);
     }
     p.plans = arena_make(memory, p.n_backends, sizeof *p.plans);
     status result = p.plans != NULL ? run_stages(&p, err) : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
