@@ -153,12 +153,13 @@ char *text_of_ns(char *buffer, double time_ns) {
     return with_unit(buffer, time_ns, units[unit]);
 }
 
+enum { MAX_NAME = 96 };
+
 static int least(int a, int b) {
     return a < b ? a : b;
 }
 
 int text_distance(const char *a, const char *b, int limit) {
-    enum { MAX_NAME = 96 };
     size_t n = strlen(a), m = strlen(b);
     size_t gap = n > m ? n - m : m - n;
     if (n >= MAX_NAME || m >= MAX_NAME || gap > (size_t)limit) {
@@ -186,13 +187,30 @@ int text_distance(const char *a, const char *b, int limit) {
     return least(previous[m], limit + 1);
 }
 
+/* The name in small letters; false: it is too long for one that people type. */
+static bool lower(const char *name, char *out, size_t size) {
+    size_t n = strlen(name);
+    for (size_t i = 0; i < n && n < size; i++) {
+        out[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
+    }
+    out[n < size ? n : 0] = '\0';
+    return n < size;
+}
+
 const char *text_nearest(const char *name, const char *const *names, size_t n) {
-    int limit = (int)(strlen(name) / 3);
-    limit = limit < 2 ? 2 : limit;
+    char typed[MAX_NAME], known[MAX_NAME];
+    if (!lower(name, typed, sizeof typed)) {
+        return NULL;
+    }
+    int length = (int)strlen(typed), limit = length / 3;
+    limit = least(limit < 2 ? 2 : limit, length - 1); /* else nothing of what was typed need be in the name */
     const char *nearest = NULL;
-    for (size_t i = 0; i < n; i++) {
-        int distance = text_distance(name, names[i], limit);
-        if (distance <= limit) {
+    for (size_t i = 0; i < n && limit >= 0; i++) {
+        if (!lower(names[i], known, sizeof known)) {
+            continue;
+        }
+        int distance = text_distance(typed, known, limit);
+        if (distance <= limit && distance < (int)strlen(known)) {
             nearest = names[i];
             limit = distance - 1;
         }

@@ -138,6 +138,13 @@ static void near_names_are_found(void **state) {
     assert_string_equal(text_nearest("--po", names, 4), "--op");
     assert_null(text_nearest("--something-else", names, 4));
     assert_null(text_nearest("x", names, 0));
+    static const char *const operators[] = {"mm", "relu", "c", "Tensor"};
+    assert_null(text_nearest("", operators, 4)); /* two letters may be wrong, but not all of them */
+    assert_null(text_nearest("[", operators, 4));
+    assert_null(text_nearest("xyz", operators, 4));
+    assert_string_equal(text_nearest("RELU", operators, 4), "relu");
+    assert_string_equal(text_nearest("tensr", operators, 4), "Tensor");
+    assert_string_equal(text_nearest("m", operators, 4) != NULL ? "some" : "none", "none");
     assert_int_equal(text_distance("kitten", "sitting", 9), 3);
     assert_int_equal(text_distance("ab", "ba", 9), 1);
     assert_int_equal(text_distance("", "abc", 9), 3);
