@@ -241,6 +241,13 @@ status cli_bytes(const char *name, const char *value, double *out, error *err) {
     return fail(err, ASSAY_INVALID, "%s: expected a size such as 8GiB or 500MB, got '%s'", name, value);
 }
 
+status cli_folder(const char *name, const char *value, error *err) {
+    if (strcmp(value, "-") == 0) {
+        return fail(err, ASSAY_INVALID, "%s: expected a folder, got '-', which is standard output elsewhere; several files need a folder (./- is one)", name);
+    }
+    return value[0] != '\0' ? ASSAY_OK : fail(err, ASSAY_INVALID, "%s: expected a folder, got no name", name);
+}
+
 status cli_word(const char *name, const char *value, const char *const *words, size_t n, size_t *out, error *err) {
     text all = {0};
     for (size_t i = 0; i < n; i++) {

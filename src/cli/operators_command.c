@@ -2,6 +2,7 @@
 /* The options of `assay operators`, and what is meant where one is not given. */
 #include "cli/operators_command.h"
 
+#include "base/text.h"
 #include "engine/backend/backend.h"
 #include "lab/experiment/suites.h"
 #include "lab/experiment/torch_plugin.h"
@@ -45,7 +46,41 @@ static status take_device(void *to, const char *value, error *err) {
     return ASSAY_OK;
 }
 
+/* Whether a backend needs no path to be opened: "eager", "compiled:autotune", "inductor:OPTIONS", "torch". */
+static bool is_built_in(const char *name) {
+    size_t n, length = strcspn(name, ":,");
+    const char *const *names = backend_names(&n);
+    for (size_t i = 0; i < n + TORCH_PEERS; i++) {
+        const char *known = i < n ? names[i] : torch_peer_name((torch_peer)(i - n));
+        if (strncmp(known, name, length) == 0 && known[length] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "eager,compiled:autotune", but not "inductor:a,b", whose options these are. */
+static status check_one_backend(const char *value, error *err) {
+    text repeated = {0};
+    bool is_list = strchr(value, ',') != NULL;
+    for (const char *at = value; is_list; at++) {
+        size_t n = strcspn(at, ",");
+        is_list = is_built_in(at) || (at > value && memchr(at, '/', n) != NULL);
+        text_addf(&repeated, " --backend %.*s", (int)n, at);
+        at += n;
+        if (*at == '\0') {
+            break;
+        }
+    }
+    status result = is_list ? fail(err, ASSAY_INVALID, "--backend: expected one name, got '%.300s'; of several each has an option of its own:%.300s",
+                                   value, text_get(&repeated))
+                            : ASSAY_OK;
+    text_clear(&repeated);
+    return result;
+}
+
 static status take_backend(void *to, const char *value, error *err) {
+    TRY(check_one_backend(value, err));
     return cli_list_add(&((operators_command *)to)->backends, "--backend", value, err);
 }
 
@@ -157,15 +192,13 @@ static status take_jsonl(void *to, const char *value, error *err) {
 }
 
 static status take_save(void *to, const char *value, error *err) {
-    (void)err;
     ((operators_command *)to)->run.save_directory = value;
-    return ASSAY_OK;
+    return cli_folder("--save", value, err);
 }
 
 static status take_profile(void *to, const char *value, error *err) {
-    (void)err;
     ((operators_command *)to)->run.profile_directory = value;
-    return ASSAY_OK;
+    return cli_folder("--profile", value, err);
 }
 
 static status take_quiet(void *to, const char *value, error *err) {
@@ -251,19 +284,6 @@ bool operators_command_parse(int argc, char **argv, operators_command *out, int 
                                        .timeout_s = 60,
                                        .check_accuracy = true}};
     return cli_parse(&verb, argc, argv, out, exit_code);
-}
-
-/* Whether a backend needs no path to be opened: "eager", "compiled:autotune", "inductor:OPTIONS", "torch". */
-static bool is_built_in(const char *name) {
-    size_t n, length = strcspn(name, ":");
-    const char *const *names = backend_names(&n);
-    for (size_t i = 0; i < n + TORCH_PEERS; i++) {
-        const char *known = i < n ? names[i] : torch_peer_name((torch_peer)(i - n));
-        if (strncmp(known, name, length) == 0 && known[length] == '\0') {
-            return true;
-        }
-    }
-    return false;
 }
 
 status operators_command_complete(operators_command *o, const machine_facts *m, error *err) {

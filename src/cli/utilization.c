@@ -109,10 +109,9 @@ static status take_dtype(void *to, const char *value, error *err) {
 
 static status take_folder(void *to, const char *value, error *err) {
     options *o = to;
-    (void)err;
     o->has_run_option = true;
     o->run.folder = value;
-    return ASSAY_OK;
+    return cli_folder("--trace-folder", value, err);
 }
 
 static status take_top(void *to, const char *value, error *err) {

@@ -66,30 +66,45 @@ static bool matches_any(const inputs *set, const char *glob) {
     return false;
 }
 
+/* "--op relu --op add" for 'relu,add'; false: it is no list. */
+static bool add_repeated(text *out, const char *option, const char *glob) {
+    size_t n = strcspn(glob, ",");
+    bool is_list = glob[n] == ',' && strchr(glob, '[') == NULL; /* [a,b] is a set of characters */
+    for (; is_list; glob += n + 1, n = strcspn(glob, ",")) {
+        text_addf(out, "%s%s %.*s", out->length > 0 ? " " : "", option, (int)n, glob);
+        is_list = glob[n] == ',';
+    }
+    return out->length > 0;
+}
+
 /* All that match nothing are told of at once. */
 static status check_globs(arena *memory, const inputs *set, const char *option, const char *const *globs, size_t n,
                           error *err) {
-    text missing = {0}, nearest = {0};
+    text missing = {0}, nearest = {0}, repeated = {0};
     int count = 0;
     for (size_t g = 0; g < n; g++) {
         if (matches_any(set, globs[g])) {
             continue;
         }
         text_addf(&missing, "%s'%s'", count++ > 0 ? ", " : "", globs[g]);
-        const char *near = nearest_name(memory, set, globs[g]);
+        const char *near = repeated.length > 0 || add_repeated(&repeated, option, globs[g]) ? NULL : nearest_name(memory, set, globs[g]);
         if (near != NULL) {
             text_addf(&nearest, "%s'%s'", nearest.length > 0 ? ", " : "", near);
         }
     }
     status result = ASSAY_OK;
     if (count > 0) {
-        bool is_near = nearest.length > 0;
+        bool is_list = repeated.length > 0, is_near = nearest.length > 0 && !is_list;
         result = fail(err, ASSAY_INVALID, "%s %.300s %s none of the %zu recorded operators%s%.300s%s", option, text_get(&missing),
-                      count == 1 ? "matches" : "match", set->n_operators, is_near ? "; did you mean " : "", text_get(&nearest),
-                      is_near ? "?" : "");
+                      count == 1 ? "matches" : "match", set->n_operators,
+                      is_list   ? "; of several names each has an option of its own: "
+                      : is_near ? "; did you mean "
+                                : "",
+                      is_list ? text_get(&repeated) : is_near ? text_get(&nearest) : "", is_near ? "?" : "");
     }
     text_clear(&missing);
     text_clear(&nearest);
+    text_clear(&repeated);
     return result;
 }
 
