@@ -138,6 +138,22 @@ class Usage(Case):
                 rows = json.loads(self.run_assay("list", what, "--json").stdout)
                 self.assertTrue(rows and all("name" in row for row in rows))
 
+    def test_coverage_is_of_one_type(self):
+        for row in json.loads(self.run_assay("list", "operators", "--json").stdout):
+            self.assertEqual({type(row[b]) for b in ("reference", "eager", "compiled")}, {bool}, row)
+            self.assertEqual([b for b in ("reference", "eager", "compiled") if not row[b]], list(row["reasons"]))
+            self.assertTrue(all(row["reasons"].values()))
+
+    def test_lists_fit_their_terminal(self):
+        for width in (60, 80, 100, 133):
+            with self.subTest(width=width):
+                lines = self.run_assay("list", "operators", env={"COLUMNS": str(width)}).stdout.splitlines()
+                self.assertTrue(all(len(line) <= width for line in lines if "too narrow" not in line))
+                self.assertNotIn("\u2026", "".join(lines) if width > 80 else "")
+        narrow = self.run_assay("list", "operators", env={"COLUMNS": "80"}).stdout
+        self.assertRegex(narrow, "\nadd.Scalar  .*  self \\+ alpha \\* other, a\n {50,}number.\n")
+        self.assertIn("The terminal is too narrow for: kind; --json has all.\n", narrow)
+
     def test_a_built_in_backend_is_listed_once(self):
         once = self.run_assay("list", "operators", "--json").stdout
         self.assertEqual(self.run_assay("list", "operators", "--json", "--backend", "eager", "--backend", "compiled").stdout, once)

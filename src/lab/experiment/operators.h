@@ -73,6 +73,11 @@ typedef struct operators_point {
 status operators_select(arena *memory, const op_table *table, const inputs *set, const operators_options *options,
                         const operators_point **points, size_t *n, error *err);
 
+/* Whether the point could be measured at all, as far as that is known without its memory: the operator is there, the input is a call
+   of it, its shapes go together and it fits. *reason says why not, in the arena or constant. */
+status operators_check(arena *memory, const op_table *table, const operators_options *options, const operators_point *what,
+                       const char **reason);
+
 /* A backend as a run will use it. */
 typedef struct operators_backend {
     const char *name; /* what it calls itself */

@@ -249,7 +249,7 @@ static status spare_some(const table *t, const layout *l, bool late, bool *any, 
 /* The width of a last column that wraps: what the others leave of the room. */
 static void wrap(const table *t, const layout *l, size_t room) {
     size_t last = t->n_columns - 1, whole = whole_width(t, l);
-    if (t->columns[last].wraps && whole > room) {
+    if (t->columns[last].wraps && !l->left_out[last] && whole > room) {
         size_t others = whole - l->widths[last], left = room > others ? room - others : 0;
         l->widths[last] = larger(left, LEAST_WRAPPED);
     }
@@ -362,7 +362,7 @@ static void add_table_row(const table *t, const table_row *row, const table_opti
         const char *value = value_of(row, i, l);
         size_t n = strlen(value);
         style = style_codes[options->color ? row->cells[i].style : TABLE_PLAIN];
-        if (i == last && t->columns[i].wraps && text_columns(value, n) > l->widths[i]) {
+        if (i == last && t->columns[i].wraps && !l->left_out[i] && text_columns(value, n) > l->widths[i]) {
             n = wrapped_line(value, l->widths[i]);
             rest = value + n;
         }
