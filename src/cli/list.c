@@ -169,8 +169,7 @@ static void operator_row(listing *l, const op *o) {
     table_row_begin(&l->shown);
     const char *name = o->signature.full;
     size_t n = strlen(name) - (text_ends_with(name, ".default") ? strlen(".default") : 0);
-    const char *shorter = arena_text(l->memory, name, n);
-    table_cell_short(&l->shown, name, shorter != NULL ? shorter : name, TABLE_PLAIN);
+    table_cell_short(&l->shown, name, arena_text(l->memory, name, n), TABLE_PLAIN);
     table_cell(&l->shown, nature_of(o), TABLE_DIM);
     for (size_t b = 0; b < l->n_backends; b++) {
         bool has = covered(l, b, o, NULL);

@@ -185,6 +185,15 @@ class Usage(Case):
             self.assertIn(row, done.stdout)
         self.assertNotIn("\x1b", done.stdout)
 
+    def test_doctor_tells_of_the_compiler(self):
+        missing = self.run_assay("doctor", "--quick", env={"ASSAY_CC": "nosuchcc"}).stdout
+        self.assertRegex(missing, "compiler nosuchcc +not found, and the backend compiled needs it: name another one in ASSAY_CC")
+        self.assertNotIn("used by", missing)
+        for env in ({"ASSAY_CC": ""}, {"ASSAY_CC": "gcc"}):
+            told = self.run_assay("doctor", "--quick", env=env).stdout
+            self.assertEqual(told.count("used by the backend compiled"), 1)
+            self.assertEqual(told.count("as ASSAY_CC asks"), env["ASSAY_CC"] != "")
+
 
 if __name__ == "__main__":
     main()

@@ -93,8 +93,7 @@ static status make_table(arena *a, const operators_group *g, report *r, error *e
 static const char *short_name(arena *a, const char *name) {
     const char *own = name + (text_starts_with(name, "aten.") ? strlen("aten.") : 0);
     size_t n = strlen(own) - (own != name && text_ends_with(own, ".default") ? strlen(".default") : 0);
-    const char *made = arena_text(a, own, n);
-    return made != NULL ? made : name;
+    return arena_text(a, own, n);
 }
 
 static status add_operator(arena *a, const operators_group *g, const operators_row *row, double whole_ns, table *t,

@@ -84,7 +84,7 @@ void table_cell_short(table *t, const char *value, const char *shorter, table_st
     table_cell(t, value, style);
     if (!t->failed) {
         table_cell_text *cell = &t->last->cells[t->filled - 1];
-        cell->shorter = arena_text(t->memory, shorter, strlen(shorter));
+        cell->shorter = shorter != NULL ? arena_text(t->memory, shorter, strlen(shorter)) : NULL;
         t->failed |= cell->shorter == NULL;
     }
 }
@@ -157,7 +157,7 @@ static status break_headers(const table *t, layout *l, error *err) {
             text_add_char(&broken, *p);
             text_add(&broken, *p == ':' ? "\n" : "");
         }
-        if (broken.length > 0) {
+        if (broken.length > 0 || broken.failed) {
             l->shown[i] = broken.failed ? NULL : arena_text(t->memory, broken.data, broken.length);
         }
         text_clear(&broken);

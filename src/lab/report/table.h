@@ -45,7 +45,8 @@ void table_rule(table *t);
 /* The next cell of the row, copied. NULL is shown as "-" dimmed: there is no such number. Cells beyond the last column
    are a bug of the caller (assert). */
 void table_cell(table *t, const char *value, table_style style);
-/* A cell with a shorter form of it for a table that is too wide; that goes before columns are left out. Both are copied. */
+/* A cell with a shorter form of it for a table that is too wide; that goes before columns are left out. Both are copied. NULL for it:
+   there was no memory to make it, which shows at table_render. */
 void table_cell_short(table *t, const char *value, const char *shorter, table_style style);
 void table_cellf(table *t, table_style style, const char *format, ...) PRINTF_LIKE(3, 4);
 
