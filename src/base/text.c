@@ -86,21 +86,44 @@ const char *text_get(const text *t) {
     return t->data != NULL ? t->data : "";
 }
 
-void text_add_double(text *t, double value) {
-    if (isnan(value)) {
-        text_add(t, "nan");
-        return;
-    }
-    if (isinf(value)) {
-        text_add(t, value < 0 ? "-inf" : "inf");
-        return;
-    }
-    char buffer[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(buffer, sizeof buffer, "%.*g", digits, value);
+/* The shortest text that reads back to the same double; how many digits it has in *digits. */
+static void print_shortest(double value, char *buffer, size_t size, int *digits) {
+    for (*digits = 1; *digits <= 17; ++*digits) {
+        snprintf(buffer, size, "%.*g", *digits, value);
         if (strtod(buffer, NULL) == value) {
-            break;
+            return;
         }
+    }
+}
+
+static bool add_special(text *t, double value) {
+    if (isfinite(value)) {
+        return false;
+    }
+    text_add(t, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    return true;
+}
+
+void text_add_double(text *t, double value) {
+    char buffer[40];
+    int digits;
+    if (!add_special(t, value)) {
+        print_shortest(value, buffer, sizeof buffer, &digits);
+        text_add(t, buffer);
+    }
+}
+
+void text_add_plain_double(text *t, double value) {
+    const double most = 1e17;
+    char buffer[40];
+    int digits;
+    if (add_special(t, value)) {
+        return;
+    }
+    print_shortest(value, buffer, sizeof buffer, &digits);
+    const char *exponent = strchr(buffer, 'e');
+    if (exponent != NULL && exponent[1] == '+' && fabs(value) < most) {
+        snprintf(buffer, sizeof buffer, "%.0f", value);
     }
     text_add(t, buffer);
 }

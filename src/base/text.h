@@ -30,6 +30,8 @@ const char *text_get(const text *t);
 
 /* The number with as few digits as read back to the same double; "inf", "-inf" and "nan" for what has no digits. */
 void text_add_double(text *t, double value);
+/* The same without an exponent for what is less than 1e17: 30 and 12758970, not 3e+01 and 1.275897e+07. */
+void text_add_plain_double(text *t, double value);
 
 /* word as a shell reads it back: as it is where nothing in it is special, else in single quotes. */
 void text_add_shell_word(text *t, const char *word);

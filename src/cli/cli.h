@@ -46,7 +46,8 @@ typedef struct cli_verb {
 bool cli_parse(const cli_verb *verb, int argc, char **argv, void *options, int *exit_code);
 void cli_print_help(const cli_verb *verb);
 
-/* Values from text; INVALID says what was expected and what came. Sizes take k, M, G, T, KiB, MiB, ... */
+/* Values from text; INVALID says what was expected and what came. Sizes take K, M, G, T, kB, MB, ..., KiB, MiB, ..., in
+   large or small letters. */
 status cli_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out, error *err);
 status cli_double(const char *name, const char *value, double low, double high, double *out, error *err);
 status cli_bytes(const char *name, const char *value, double *out, error *err);

@@ -298,13 +298,13 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
         bool usage = result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_UNSUPPORTED;
         code = cli_fail("operators", &err, usage ? EXIT_USAGE : EXIT_FAILED);
     } else if (outcome.interrupted) {
-        fprintf(stderr, "assay operators: interrupted; %zu of %zu inputs were measured\n", outcome.points_done, n);
+        fprintf(stderr, "assay operators: interrupted; %zu of %zu input%s measured\n", outcome.points_done, n, n == 1 ? " was" : "s were");
     } else if (outcome.end != NULL) {
         fprintf(stderr, "assay operators: the measuring process: %s\n", outcome.end);
         code = code == EXIT_OK ? EXIT_FAILED : code;
     }
     if (result == ASSAY_OK && outcome.unsaved > 0) {
-        fprintf(stderr, "assay operators: --save lacks %d files or lines of its manifest: %s\n", outcome.unsaved, outcome.why);
+        fprintf(stderr, "assay operators: --save lacks %d file%s of its manifest: %s\n", outcome.unsaved, outcome.unsaved == 1 ? " or line" : "s or lines", outcome.why);
         code = code == EXIT_OK ? EXIT_FAILED : code;
     }
     if (o->quiet) {

@@ -234,7 +234,7 @@ static const cli_option rows[] = {
                          "+-P (0.02); 0, or --repeats without it: as many as --repeats says", take_precision},
     {"--min-time", "S", "seconds that the samples of one input last together, at least (0.01)", take_min_time},
     {"--sample-timeout", "S", "seconds that one stage of one input may take (60)", take_timeout},
-    {"--max-memory", "BYTES", "skip inputs that need more (80% of what is free)", take_max_memory},
+    {"--max-memory", "BYTES", "skip inputs that need more: 500MB, 8GiB; K, M, G are powers of 1000 and KiB, MiB, GiB of 1024,\nin large or small letters (80% of what is free)", take_max_memory},
     {"--accuracy-checking", NULL, "check every result against the reference (default)", take_checking},
     {"--no-accuracy-checking", NULL, "do not", take_no_checking},
     {"--channels-last", NULL, "lay out tensors of 4 dimensions NHWC", take_channels_last},

@@ -111,6 +111,16 @@ static void doubles_read_back_the_same(void **state) {
         text_add_double(&t, cases[i].value);
         assert_string_equal(t.data, cases[i].expected);
     }
+    static const struct {
+        double value;
+        const char *expected;
+    } plain[] = {{30, "30"}, {12758970, "12758970"}, {1.5e16, "15000000000000000"}, {1e300, "1e+300"}, {-1e5, "-100000"}, {1.25e6, "1250000"},
+                 {1e-7, "1e-07"}, {12.5, "12.5"}, {NAN, "nan"}, {INFINITY, "inf"}, {0.0, "0"}};
+    for (size_t i = 0; i < countof(plain); i++) {
+        text_reset(&t);
+        text_add_plain_double(&t, plain[i].value);
+        assert_string_equal(t.data, plain[i].expected);
+    }
     text_clear(&t);
 }
 

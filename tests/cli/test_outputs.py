@@ -217,6 +217,11 @@ class Outputs(Case):
                                  [("eager", False, "ok"), (baseline, True, "ok")])
         self.assertIn("compiled:nosuch", self.run_assay("operators", "--baseline", "compiled:nosuch", code=2).stderr)
 
+    def test_numbers_are_plain(self):
+        """No exponent where a reader would not write one: 12758970, not 1.275897e+07."""
+        for line in self.run_it("--jsonl", "-").stdout.splitlines():
+            self.assertNotRegex(line, r"[0-9]e\+(0[0-9]|1[0-6])\b")
+
     def test_dry_run_measures_nothing(self):
         done = self.run_it("--dry-run", "--max-samples", "1", "--skip", "*mm*")
         self.assertEqual(done.stdout.count("\n"), 6)

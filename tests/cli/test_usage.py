@@ -94,7 +94,18 @@ class Usage(Case):
                 self.assertEqual(done.stderr, "")
 
     def test_version(self):
-        self.assertRegex(self.run_assay("--version").stdout, r"^assay \d+\.\d+\.\d+\n$")
+        for words in (["--version"], ["-V"], ["version"]):
+            self.assertRegex(self.run_assay(*words).stdout, r"^assay \d+\.\d+\.\d+\n$")
+        self.assertIn("did you mean 'version'?", self.run_assay("verson", code=2).stderr)
+
+    def test_sizes(self):
+        """In large and small letters, of both kinds; the repro says the bytes."""
+        for size, n in (("64MiB", 64 << 20), ("64mib", 64 << 20), ("70mb", 70000000), ("70m", 70000000), ("1gb", 1000000000), ("0.5g", 500000000),
+                        ("99999K", 99999000), ("80000kib", 80000 << 10)):
+            with self.subTest(size=size):
+                done = self.run_assay("operators", "--suite", "embedded", "--op", "neg", "--max-samples", "1", "--repeats", "0", "--jsonl", "-",
+                                      "--max-memory", size, "--sample-timeout", "30").stdout
+                self.assertIn(f"--max-memory {n} --sample-timeout 30", json.loads(done.splitlines()[0])["repro"])
 
     def test_full_disk(self):
         """What nobody can read has not been said."""

@@ -11,7 +11,7 @@ static const char *made(arena *a, const char *backend, const char *baseline, ope
     const input in = {.file = &file, .graph = is_graph ? "graph relu" : NULL};
     const inputs_operator recorded = {.name = is_graph ? "relu" : "aten.relu.default"};
     const operators_options o = {.backends = backends, .n_backends = 2, .baseline = baseline, .repeats = 9, .threads = 2, .check_accuracy = true,
-                                 .timeout_s = 5, .max_memory_bytes = 1e9, .repro = say};
+                                 .timeout_s = 30, .max_memory_bytes = 1e9, .repro = say};
     const operators_point p = {.recorded = &recorded, .in = &in, .sample_index = 3};
     const operators_backend both[] = {{.name = backend, .argument = backend, .is_baseline = strcmp(backend, baseline) == 0},
                                       {.name = baseline, .argument = baseline, .is_baseline = strcmp(backend, baseline) != 0}};
@@ -46,9 +46,9 @@ static void options_stand_where_they_matter(void **state) {
     const operators_repro say = {.inputs = "--inputs -", .has_files = true, .reads_standard = true, .torch_place = "/p/python",
                                  .torch_python = "/q/python", .has_timeout = true, .has_max_memory = true};
     expect(made(&a, "inductor", "eager", say, false), "assay operators --inputs - ",
-           " --torch-python /q/python --max-memory 1000000000 --sample-timeout 5 # the recorded inputs come on standard input");
+           " --torch-python /q/python --max-memory 1000000000 --sample-timeout 30 # the recorded inputs come on standard input");
     expect(made(&a, "eager", "eager", say, true), "assay operators --inputs 'a graph.graph' --op relu --start-idx 0 ",
-           " --baseline eager --max-memory 1000000000 --sample-timeout 5");
+           " --baseline eager --max-memory 1000000000 --sample-timeout 30");
     arena_clear(&a);
 }
 

@@ -95,8 +95,8 @@ static status check_globs(arena *memory, const inputs *set, const char *option, 
     status result = ASSAY_OK;
     if (count > 0) {
         bool is_list = repeated.length > 0, is_near = nearest.length > 0 && !is_list;
-        result = fail(err, ASSAY_INVALID, "%s %.300s %s none of the %zu recorded operators%s%.300s%s", option, text_get(&missing),
-                      count == 1 ? "matches" : "match", set->n_operators,
+        result = fail(err, ASSAY_INVALID, "%s %.300s %s none of the %zu recorded operator%s%s%.300s%s", option, text_get(&missing),
+                      count == 1 ? "matches" : "match", set->n_operators, set->n_operators == 1 ? "" : "s",
                       is_list   ? "; of several names each has an option of its own: "
                       : is_near ? "; did you mean "
                                 : "",

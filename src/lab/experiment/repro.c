@@ -81,7 +81,7 @@ static void add_limits(text *t, const operators_options *o) {
     }
     if (o->repro.has_timeout) {
         text_add(t, " --sample-timeout ");
-        text_add_double(t, o->timeout_s);
+        text_add_plain_double(t, o->timeout_s);
     }
 }
 
@@ -95,9 +95,9 @@ const char *repro_make(arena *memory, const operators_options *o, const operator
     text_addf(&t, " --dtype %s --backend ", dtype_mode_name(repro_dtype(o, p->in)));
     text_add_shell_word(&t, c.own->argument);
     text_addf(&t, " --repeats %d --precision ", o->repeats);
-    text_add_double(&t, o->precision);
+    text_add_plain_double(&t, o->precision);
     text_add(&t, " --min-time ");
-    text_add_double(&t, o->min_time_s);
+    text_add_plain_double(&t, o->min_time_s);
     text_addf(&t, " --threads %d --seed %" PRIu64, o->threads, o->seed);
     if (c.own != c.baseline) {
         text_add(&t, " --backend ");

@@ -59,7 +59,7 @@ static status add_reasons(arena *a, const operators_group *g, size_t backend, re
         }
     }
     if (rest > 0) {
-        text_addf(out, "    %s, %zu x: %zu other reasons, in the records\n", record_status_text(s), rest, n - most);
+        text_addf(out, "    %s, %zu x: %zu other reason%s, in the records\n", record_status_text(s), rest, n - most, n - most == 1 ? "" : "s");
     }
     return ASSAY_OK;
 }
