@@ -403,7 +403,8 @@ static status report_the_rest(reading *r) {
         return ASSAY_OK;
     }
     error what;
-    fail(&what, ASSAY_PARSE, "%zu line%s besides those above left out", r->n_bad - n_kept, r->n_bad - n_kept == 1 ? " was" : "s were");
+    size_t n = r->n_bad - n_kept;
+    fail(&what, ASSAY_PARSE, "%zu line%s besides those above %s left out", n, n == 1 ? "" : "s", n == 1 ? "was" : "were");
     return inputs_add_diagnostic(r->set, &(inputs_diagnostic){.file = r->file, .message = what.message}, r->err);
 }
 
