@@ -123,7 +123,7 @@ void json_double(json_writer *w, double value) {
         return;
     }
     before_value(w);
-    text_add_double(w->out, value);
+    text_add_plain_double(w->out, value);
 }
 
 void json_bool(json_writer *w, bool value) {

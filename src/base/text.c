@@ -86,21 +86,44 @@ const char *text_get(const text *t) {
     return t->data != NULL ? t->data : "";
 }
 
-void text_add_double(text *t, double value) {
-    if (isnan(value)) {
-        text_add(t, "nan");
-        return;
-    }
-    if (isinf(value)) {
-        text_add(t, value < 0 ? "-inf" : "inf");
-        return;
-    }
-    char buffer[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(buffer, sizeof buffer, "%.*g", digits, value);
+/* The shortest text that reads back to the same double; how many digits it has in *digits. */
+static void print_shortest(double value, char *buffer, size_t size, int *digits) {
+    for (*digits = 1; *digits <= 17; ++*digits) {
+        snprintf(buffer, size, "%.*g", *digits, value);
         if (strtod(buffer, NULL) == value) {
-            break;
+            return;
         }
+    }
+}
+
+static bool add_special(text *t, double value) {
+    if (isfinite(value)) {
+        return false;
+    }
+    text_add(t, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    return true;
+}
+
+void text_add_double(text *t, double value) {
+    char buffer[40];
+    int digits;
+    if (!add_special(t, value)) {
+        print_shortest(value, buffer, sizeof buffer, &digits);
+        text_add(t, buffer);
+    }
+}
+
+void text_add_plain_double(text *t, double value) {
+    const double most = 1e17;
+    char buffer[40];
+    int digits;
+    if (add_special(t, value)) {
+        return;
+    }
+    print_shortest(value, buffer, sizeof buffer, &digits);
+    const char *exponent = strchr(buffer, 'e');
+    if (exponent != NULL && exponent[1] == '+' && fabs(value) < most) {
+        snprintf(buffer, sizeof buffer, "%.0f", value);
     }
     text_add(t, buffer);
 }
@@ -153,12 +176,13 @@ char *text_of_ns(char *buffer, double time_ns) {
     return with_unit(buffer, time_ns, units[unit]);
 }
 
+enum { MAX_NAME = 96 };
+
 static int least(int a, int b) {
     return a < b ? a : b;
 }
 
 int text_distance(const char *a, const char *b, int limit) {
-    enum { MAX_NAME = 96 };
     size_t n = strlen(a), m = strlen(b);
     size_t gap = n > m ? n - m : m - n;
     if (n >= MAX_NAME || m >= MAX_NAME || gap > (size_t)limit) {
@@ -186,13 +210,30 @@ int text_distance(const char *a, const char *b, int limit) {
     return least(previous[m], limit + 1);
 }
 
+/* The name in small letters; false: it is too long for one that people type. */
+static bool lower(const char *name, char *out, size_t size) {
+    size_t n = strlen(name);
+    for (size_t i = 0; i < n && n < size; i++) {
+        out[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
+    }
+    out[n < size ? n : 0] = '\0';
+    return n < size;
+}
+
 const char *text_nearest(const char *name, const char *const *names, size_t n) {
-    int limit = (int)(strlen(name) / 3);
-    limit = limit < 2 ? 2 : limit;
+    char typed[MAX_NAME], known[MAX_NAME];
+    if (!lower(name, typed, sizeof typed)) {
+        return NULL;
+    }
+    int length = (int)strlen(typed), limit = length / 3;
+    limit = least(limit < 2 ? 2 : limit, length - 1); /* else nothing of what was typed need be in the name */
     const char *nearest = NULL;
-    for (size_t i = 0; i < n; i++) {
-        int distance = text_distance(name, names[i], limit);
-        if (distance <= limit) {
+    for (size_t i = 0; i < n && limit >= 0; i++) {
+        if (!lower(names[i], known, sizeof known)) {
+            continue;
+        }
+        int distance = text_distance(typed, known, limit);
+        if (distance <= limit && distance < (int)strlen(known)) {
             nearest = names[i];
             limit = distance - 1;
         }

@@ -30,6 +30,8 @@ const char *text_get(const text *t);
 
 /* The number with as few digits as read back to the same double; "inf", "-inf" and "nan" for what has no digits. */
 void text_add_double(text *t, double value);
+/* The same without an exponent for what is less than 1e17: 30 and 12758970, not 3e+01 and 1.275897e+07. */
+void text_add_plain_double(text *t, double value);
 
 /* word as a shell reads it back: as it is where nothing in it is special, else in single quotes. */
 void text_add_shell_word(text *t, const char *word);
@@ -41,8 +43,8 @@ char *text_of_ns(char *buffer, double time_ns);
 /* Levenshtein distance with adjacent swaps, at most limit + 1. */
 int text_distance(const char *a, const char *b, int limit);
 
-/* The nearest of n names to a mistyped one, or NULL when none is near enough to be worth naming (a third of its length,
-   at least 2). */
+/* The nearest of n names to a mistyped one, or NULL when none is near enough to be worth naming: a third of its length, at least 2,
+   and always less than either's length. Large and small letters are alike. */
 const char *text_nearest(const char *name, const char *const *names, size_t n);
 
 /* Shell-style match of the whole of text: * any run, ? any character, [a-z] and [!a-z] sets. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void cli_print_help(const cli_verb *verb) {
     printf("assay %s: %s\n\nusage: assay %s%s%s [options]\n\noptions:\n", verb->name, verb->summary, verb->name,
@@ -227,18 +228,24 @@ status cli_bytes(const char *name, const char *value, double *out, error *err) {
     static const struct {
         const char *suffix;
         double factor;
-    } units[] = {{"", 1},      {"B", 1},        {"k", 1e3},      {"K", 1e3},      {"kB", 1e3},   {"M", 1e6},
-                 {"MB", 1e6},  {"G", 1e9},      {"GB", 1e9},     {"T", 1e12},     {"TB", 1e12},  {"KiB", 0x1p10},
-                 {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+    } units[] = {{"", 1},     {"B", 1},    {"K", 1e3},  {"kB", 1e3},      {"M", 1e6},       {"MB", 1e6},      {"G", 1e9},
+                 {"GB", 1e9}, {"T", 1e12}, {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
     char *end = NULL;
     double f = strtod(value, &end);
     for (size_t i = 0; end != value && i < countof(units); i++) {
-        if (strcmp(end, units[i].suffix) == 0 && f > 0 && f * units[i].factor < 1e18) {
+        if (strcasecmp(end, units[i].suffix) == 0 && f > 0 && f * units[i].factor < 1e18) {
             *out = f * units[i].factor;
             return ASSAY_OK;
         }
     }
-    return fail(err, ASSAY_INVALID, "%s: expected a size such as 8GiB or 500MB, got '%s'", name, value);
+    return fail(err, ASSAY_INVALID, "%s: expected a size such as 8GiB or 500MB (K, M, G, T; KiB, MiB, GiB, TiB), got '%s'", name, value);
+}
+
+status cli_folder(const char *name, const char *value, error *err) {
+    if (strcmp(value, "-") == 0) {
+        return fail(err, ASSAY_INVALID, "%s: expected a folder, got '-', which is standard output elsewhere; several files need a folder (./- is one)", name);
+    }
+    return value[0] != '\0' ? ASSAY_OK : fail(err, ASSAY_INVALID, "%s: expected a folder, got no name", name);
 }
 
 status cli_word(const char *name, const char *value, const char *const *words, size_t n, size_t *out, error *err) {

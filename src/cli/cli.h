@@ -46,10 +46,13 @@ typedef struct cli_verb {
 bool cli_parse(const cli_verb *verb, int argc, char **argv, void *options, int *exit_code);
 void cli_print_help(const cli_verb *verb);
 
-/* Values from text; INVALID says what was expected and what came. Sizes take k, M, G, T, KiB, MiB, ... */
+/* Values from text; INVALID says what was expected and what came. Sizes take K, M, G, T, kB, MB, ..., KiB, MiB, ..., in
+   large or small letters. */
 status cli_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out, error *err);
 status cli_double(const char *name, const char *value, double low, double high, double *out, error *err);
 status cli_bytes(const char *name, const char *value, double *out, error *err);
+/* A folder to write to: INVALID for '-', which cannot be standard output here, and for no name at all. */
+status cli_folder(const char *name, const char *value, error *err);
 /* Index of value in the n words; INVALID names them all and the nearest. name NULL: an argument of the verb. */
 status cli_word(const char *name, const char *value, const char *const *words, size_t n, size_t *out, error *err);
 

@@ -102,19 +102,35 @@ static size_t near_bytes(const machine_facts *m) {
     return bytes / 2;
 }
 
+/* "45 GB/s", "6.1 GB/s", or a word where other work was in the way. */
+static const char *rate_text(arena *a, double rate, double further) {
+    return ceilings_is_disturbed(rate, further) ? "disturbed" : arena_format(a, rate < 10 ? "%.1f GB/s" : "%.0f GB/s", rate);
+}
+
+/* The further away, the slower: else what was nearer has been disturbed. */
 static status say_ceilings(table *t, arena *a, const machine_facts *m, error *err) {
+    enum { LEVELS = 3 };
     lab_clock clock = clock_monotonic();
     row(t, "timer", arena_format(a, "%s, resolution %.0f ns, cost %.0f ns", clock.name, clock.resolution_ns, clock.read_ns),
         TABLE_PLAIN);
     int threads = m->usable_cpus > 0 ? m->usable_cpus : 1;
-    const size_t footprints[] = {(size_t)threads * near_bytes(m), 16 << 20, (size_t)machine_beyond_caches_bytes(m, 512 << 20)};
-    for (size_t i = 0; i < countof(footprints); i++) {
-        bandwidth b;
+    const size_t footprints[LEVELS] = {(size_t)threads * near_bytes(m), 16 << 20, (size_t)machine_beyond_caches_bytes(m, 512 << 20)};
+    bandwidth b[LEVELS];
+    for (size_t i = 0; i < LEVELS; i++) {
+        TRY(ceilings_bandwidth(footprints[i], threads, 0.25, &clock, &b[i], err));
+    }
+    for (size_t i = 0; i < LEVELS; i++) {
+        double read = 0, copy = 0;
+        for (size_t k = i + 1; k < LEVELS; k++) {
+            read = fmax(read, b[k].read_gbytes_per_s);
+            copy = fmax(copy, b[k].copy_gbytes_per_s);
+        }
         char size[32];
-        TRY(ceilings_bandwidth(footprints[i], threads, 0.25, &clock, &b, err));
+        const char *reads = rate_text(a, b[i].read_gbytes_per_s, read), *copies = rate_text(a, b[i].copy_gbytes_per_s, copy);
+        bool is_disturbed = ceilings_is_disturbed(b[i].read_gbytes_per_s, read) || ceilings_is_disturbed(b[i].copy_gbytes_per_s, copy);
         row(t, arena_format(a, "bandwidth, %s", text_of_bytes(size, (double)footprints[i])),
-            arena_format(a, "read %.0f GB/s, copy %.0f GB/s on %d threads", b.read_gbytes_per_s, b.copy_gbytes_per_s, threads),
-            TABLE_PLAIN);
+            arena_format(a, "read %s, copy %s on %d thread%s", reads, copies, threads, threads == 1 ? "" : "s"),
+            is_disturbed ? TABLE_WARN : TABLE_PLAIN);
     }
     return ASSAY_OK;
 }
@@ -167,12 +183,18 @@ static status say_compilers(table *t, arena *a, error *err) {
     const machine_compiler *found;
     size_t n;
     TRY(machine_find_compilers(a, &found, &n, err));
+    const char *chosen = getenv("ASSAY_CC");
+    bool is_chosen = chosen != NULL && chosen[0] != '\0';
     for (size_t i = 0; i < n; i++) {
-        row(t, arena_format(a, "compiler %s", found[i].name), found[i].version != NULL ? found[i].version : found[i].path,
+        const char *name = arena_format(a, "compiler %s", found[i].name);
+        if (found[i].path == NULL) {
+            row(t, name, is_chosen ? "not found, and the backend compiled needs it: name another one in ASSAY_CC, or none (cc)"
+                                   : "not found, and the backend compiled needs it: apt-get install gcc, or name another one in ASSAY_CC", TABLE_WARN);
+            continue;
+        }
+        const char *what = found[i].version != NULL ? found[i].version : found[i].path;
+        row(t, name, found[i].is_used ? arena_format(a, "%s; used by the backend compiled%s", what, is_chosen ? ", as ASSAY_CC asks" : "") : what,
             TABLE_PLAIN);
-    }
-    if (n == 0) {
-        row(t, "compilers", "none found: apt-get install gcc", TABLE_WARN);
     }
     return ASSAY_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `assay list`: operators with their coverage, backends, suites, devices. */
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/torch.h"
 #include "engine/backend/backend.h"
@@ -87,7 +88,7 @@ static const cli_verb verb = {
     .summary = "the operators, backends, suites and devices there are",
     .arguments = "operators|backends|suites|devices",
     .examples = "  assay list operators\n"
-                "  assay list operators --json | jq -r '.[] | select(.eager != true) | .name'\n"
+                "  assay list operators --json | jq -r '.[] | select(.eager | not) | .name'\n"
                 "  assay list backends --backend ./libmine.so\n"
                 "  assay list suites\n",
     .options = rows,
@@ -150,21 +151,25 @@ static void operator_json(listing *l, const op *o) {
     json_put_bool(w, "view", o->row->is_view);
     json_put_bool(w, "random", o->row->is_random);
     for (size_t b = 0; b < l->n_backends; b++) {
+        json_put_bool(w, l->backends[b]->name, covered(l, b, o, NULL));
+    }
+    json_key(w, "reasons");
+    json_begin_object(w);
+    for (size_t b = 0; b < l->n_backends; b++) {
         error reason = {0};
-        bool has = covered(l, b, o, &reason);
-        json_key(w, l->backends[b]->name);
-        if (has) {
-            json_bool(w, true);
-        } else {
-            json_string(w, reason.message);
+        if (!covered(l, b, o, &reason)) {
+            json_put_string(w, l->backends[b]->name, reason.message);
         }
     }
+    json_end_object(w);
     json_end_object(w);
 }
 
 static void operator_row(listing *l, const op *o) {
     table_row_begin(&l->shown);
-    table_cell(&l->shown, o->signature.full, TABLE_PLAIN);
+    const char *name = o->signature.full;
+    size_t n = strlen(name) - (text_ends_with(name, ".default") ? strlen(".default") : 0);
+    table_cell_short(&l->shown, name, arena_text(l->memory, name, n), TABLE_PLAIN);
     table_cell(&l->shown, nature_of(o), TABLE_DIM);
     for (size_t b = 0; b < l->n_backends; b++) {
         bool has = covered(l, b, o, NULL);
@@ -175,12 +180,12 @@ static void operator_row(listing *l, const op *o) {
 
 static status list_operators(listing *l, error *err) {
     TRY(open_backends(l, err));
-    table_column columns[MOST_BACKENDS + 3] = {{"operator", .align = TABLE_LEFT}, {"kind", .align = TABLE_LEFT}};
+    table_column columns[MOST_BACKENDS + 3] = {{"operator", .align = TABLE_LEFT, .shrinks = true}, {"kind", .align = TABLE_LEFT, .spare = 1}};
     size_t n = 2;
     for (size_t b = 0; b < l->n_backends; b++) {
         columns[n++] = (table_column){l->backends[b]->name, .align = TABLE_LEFT};
     }
-    columns[n++] = (table_column){"what it does", .align = TABLE_LEFT, .shrinks = true};
+    columns[n++] = (table_column){"what it does", .align = TABLE_LEFT, .wraps = true, .spare = -1};
     table_init(&l->shown, l->memory, columns, n);
     size_t counts[MOST_BACKENDS] = {0};
     int total = op_table_size(l->table);
@@ -342,7 +347,18 @@ static status list(listing *l, error *err) {
         text_add_char(&l->out, '\n');
         return l->out.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the list") : ASSAY_OK;
     }
-    return table_render(&l->shown, &l->look, &l->out, err);
+    table_cuts cuts;
+    l->look.cuts = &cuts;
+    TRY(table_render(&l->shown, &l->look, &l->out, err));
+    const char *separator = "The terminal is too narrow for: ";
+    for (size_t i = 0; i < l->shown.n_columns; i++) {
+        if (cuts.left_out[i]) {
+            text_addf(&l->out, "%s%s", separator, l->shown.columns[i].header);
+            separator = ", ";
+        }
+    }
+    text_add(&l->out, separator[0] == ',' ? "; --json has all.\n" : "");
+    return l->out.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the list") : ASSAY_OK;
 }
 
 static void close_backends(listing *l) {

@@ -34,7 +34,7 @@ static void print_usage(FILE *to) {
     for (size_t i = 0; i < countof(verbs); i++) {
         fprintf(to, "  %-12s %s\n", verbs[i].name, verbs[i].summary);
     }
-    fprintf(to, "\n`assay VERB --help` shows a verb's options and examples. Begin with:\n"
+    fprintf(to, "\n`assay VERB --help` shows a verb's options and examples, `assay version` which one this is. Begin with:\n"
                 "  assay doctor\n"
                 "  assay operators --suite embedded --max-samples 1\n");
 }
@@ -48,7 +48,7 @@ static int run(int argc, char **argv) {
         print_usage(stdout);
         return EXIT_OK;
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "version") == 0) {
         printf("assay %s\n", ASSAY_VERSION);
         return EXIT_OK;
     }
@@ -57,13 +57,15 @@ static int run(int argc, char **argv) {
         fprintf(stderr, "assay: %s\n", err.message);
         return EXIT_USAGE;
     }
-    const char *names[countof(verbs)];
+    const char *names[countof(verbs) + 2];
     for (size_t i = 0; i < countof(verbs); i++) {
         names[i] = verbs[i].name;
         if (strcmp(argv[1], verbs[i].name) == 0) {
             return verbs[i].run(argc - 1, argv + 1);
         }
     }
+    names[countof(verbs)] = "version";
+    names[countof(verbs) + 1] = "help";
     const char *near = text_nearest(argv[1], names, countof(names));
     fprintf(stderr, "assay: no verb is called '%s'%s%s%s `assay --help` lists them\n", argv[1],
             near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : ";");

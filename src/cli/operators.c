@@ -97,14 +97,35 @@ static status select_points(arena *memory, const op_table *table, const inputs *
     return *n > 0 ? ASSAY_OK : fail_empty(memory, table, set, o, err);
 }
 
-static void print_points(const operators_point *points, size_t n) {
+static const char *plural(size_t n) {
+    return n == 1 ? "" : "s";
+}
+
+static void print_points(const op_table *table, const operators_command *o, const operators_point *points, size_t n) {
+    size_t n_wrong = 0, n_large = 0;
     for (size_t i = 0; i < n; i++) {
+        arena memory = {0};
+        const char *reason = NULL;
         bool is_graph = points[i].in->graph != NULL;
-        printf("%s[%" PRId64 "]%s  calls %" PRId64 "  %s\n", points[i].recorded->name, points[i].sample_index,
-               points[i].o == NULL && !is_graph ? " (unknown operator)" : "", points[i].in->n_calls,
+        status checked = operators_check(&memory, table, &o->run, &points[i], &reason);
+        printf("%s[%" PRId64 "]  calls %" PRId64 "  %s\n", points[i].recorded->name, points[i].sample_index, points[i].in->n_calls,
                is_graph ? points[i].in->file->path : points[i].in->text);
+        if (checked != ASSAY_OK) {
+            printf("    %s: %s\n", checked == ASSAY_TOO_LARGE ? "would be skipped" : "cannot be measured", reason);
+        }
+        n_large += checked == ASSAY_TOO_LARGE;
+        n_wrong += checked != ASSAY_OK && checked != ASSAY_TOO_LARGE;
+        arena_clear(&memory);
     }
-    printf("%zu inputs would be measured\n", n);
+    size_t n_well = n - n_wrong - n_large;
+    printf("%zu input%s would be measured", n_well, plural(n_well));
+    if (n_wrong > 0) {
+        printf(", %zu cannot be", n_wrong);
+    }
+    if (n_large > 0) {
+        printf(", %zu would be skipped", n_large);
+    }
+    putchar('\n');
 }
 
 /* --- the run -------------------------------------------------------------------------------------------------------------------- */
@@ -176,6 +197,34 @@ static void on_progress(void *self, size_t point, const operators_point *at) {
     flush_line(s);
 }
 
+/* A log that holds nothing else still says what the exit code is about. */
+static void say_failures(const sink *s, int code) {
+    static const struct {
+        record_status status;
+        const char *words;
+    } kinds[] = {{RECORD_FAILED, "failed"}, {RECORD_TIMEOUT, "ran out of time"}, {RECORD_MISMATCH, "differed from the reference"}};
+    size_t counts[RECORD_STATUS_COUNT] = {0};
+    const record *first = NULL;
+    for (size_t i = 0; i < s->n; i++) {
+        const record *r = &s->records[i];
+        counts[r->status]++;
+        bool is_bad = r->status == RECORD_FAILED || r->status == RECORD_TIMEOUT || r->status == RECORD_MISMATCH;
+        first = first == NULL && is_bad ? r : first;
+    }
+    if (first == NULL) {
+        return;
+    }
+    fprintf(stderr, "assay operators: of %zu result%s", s->n, plural(s->n));
+    for (size_t i = 0, n = 0; i < countof(kinds); i++) {
+        if (counts[kinds[i].status] > 0) {
+            fprintf(stderr, "%s %zu %s", n++ > 0 ? "," : "", counts[kinds[i].status], kinds[i].words);
+        }
+    }
+    const char *reason = first->reason != NULL ? first->reason : "no reason was recorded";
+    fprintf(stderr, " (exit code %d), the first %s[%" PRId64 "] on %s: %.*s\n", code, first->operator_name, first->sample_index, first->backend,
+            (int)strcspn(reason, "\n"), reason);
+}
+
 static int exit_code_of(const sink *s, const operators_outcome *outcome, const inputs *set) {
     bool failed = false, mismatch = false;
     for (size_t i = 0; i < s->n; i++) {
@@ -237,7 +286,7 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
         return cli_fail("operators", &err, EXIT_USAGE);
     }
     if (o->dry_run) {
-        print_points(points, n);
+        print_points(table, o, points, n);
         return set->n_diagnostics > 0 ? EXIT_USAGE : EXIT_OK;
     }
     sink s = {.memory = memory, .o = o};
@@ -249,14 +298,17 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
         bool usage = result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_UNSUPPORTED;
         code = cli_fail("operators", &err, usage ? EXIT_USAGE : EXIT_FAILED);
     } else if (outcome.interrupted) {
-        fprintf(stderr, "assay operators: interrupted; %zu of %zu inputs were measured\n", outcome.points_done, n);
+        fprintf(stderr, "assay operators: interrupted; %zu of %zu input%s measured\n", outcome.points_done, n, n == 1 ? " was" : "s were");
     } else if (outcome.end != NULL) {
         fprintf(stderr, "assay operators: the measuring process: %s\n", outcome.end);
         code = code == EXIT_OK ? EXIT_FAILED : code;
     }
     if (result == ASSAY_OK && outcome.unsaved > 0) {
-        fprintf(stderr, "assay operators: --save lacks %d files or lines of its manifest: %s\n", outcome.unsaved, outcome.why);
+        fprintf(stderr, "assay operators: --save lacks %d file%s of its manifest: %s\n", outcome.unsaved, outcome.unsaved == 1 ? " or line" : "s or lines", outcome.why);
         code = code == EXIT_OK ? EXIT_FAILED : code;
+    }
+    if (o->quiet) {
+        say_failures(&s, code);
     }
     text_clear(&s.line);
     free(s.records);

@@ -2,6 +2,7 @@
 /* The options of `assay operators`, and what is meant where one is not given. */
 #include "cli/operators_command.h"
 
+#include "base/text.h"
 #include "engine/backend/backend.h"
 #include "lab/experiment/suites.h"
 #include "lab/experiment/torch_plugin.h"
@@ -45,7 +46,41 @@ static status take_device(void *to, const char *value, error *err) {
     return ASSAY_OK;
 }
 
+/* Whether a backend needs no path to be opened: "eager", "compiled:autotune", "inductor:OPTIONS", "torch". */
+static bool is_built_in(const char *name) {
+    size_t n, length = strcspn(name, ":,");
+    const char *const *names = backend_names(&n);
+    for (size_t i = 0; i < n + TORCH_PEERS; i++) {
+        const char *known = i < n ? names[i] : torch_peer_name((torch_peer)(i - n));
+        if (strncmp(known, name, length) == 0 && known[length] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "eager,compiled:autotune", but not "inductor:a,b", whose options these are. */
+static status check_one_backend(const char *value, error *err) {
+    text repeated = {0};
+    bool is_list = strchr(value, ',') != NULL;
+    for (const char *at = value; is_list; at++) {
+        size_t n = strcspn(at, ",");
+        is_list = is_built_in(at) || (at > value && memchr(at, '/', n) != NULL);
+        text_addf(&repeated, " --backend %.*s", (int)n, at);
+        at += n;
+        if (*at == '\0') {
+            break;
+        }
+    }
+    status result = is_list ? fail(err, ASSAY_INVALID, "--backend: expected one name, got '%.300s'; of several each has an option of its own:%.300s",
+                                   value, text_get(&repeated))
+                            : ASSAY_OK;
+    text_clear(&repeated);
+    return result;
+}
+
 static status take_backend(void *to, const char *value, error *err) {
+    TRY(check_one_backend(value, err));
     return cli_list_add(&((operators_command *)to)->backends, "--backend", value, err);
 }
 
@@ -157,15 +192,13 @@ static status take_jsonl(void *to, const char *value, error *err) {
 }
 
 static status take_save(void *to, const char *value, error *err) {
-    (void)err;
     ((operators_command *)to)->run.save_directory = value;
-    return ASSAY_OK;
+    return cli_folder("--save", value, err);
 }
 
 static status take_profile(void *to, const char *value, error *err) {
-    (void)err;
     ((operators_command *)to)->run.profile_directory = value;
-    return ASSAY_OK;
+    return cli_folder("--profile", value, err);
 }
 
 static status take_quiet(void *to, const char *value, error *err) {
@@ -193,7 +226,7 @@ static const cli_option rows[] = {
     {"--device", "NAME", "cpu", take_device},
     {"--backend", "NAME", "eager, compiled[:autotune|:nofuse|:own-products], reference, torch, inductor[:OPTIONS]\nor a plug-in (./LIB.so); NAME:again is a built-in one once more; may be repeated (eager)", take_backend},
     {"--torch-python", "PYTHON", "whose PyTorch torch and inductor are ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
-    {"--baseline", "NAME", "the backend that speed-ups are over (eager)", take_baseline},
+    {"--baseline", "NAME", "the backend that speed-ups are over, by its name or a plug-in's path (eager)", take_baseline},
     {"--max-samples", "N", "inputs per operator (15)", take_max_samples},
     {"--start-idx", "N", "begin with input N of each operator (0)", take_start},
     {"--repeats", "N", "samples of each input on each backend (at least 9, see --precision); 0: run once, check, time nothing",
@@ -202,7 +235,7 @@ static const cli_option rows[] = {
                          "+-P (0.02); 0, or --repeats without it: as many as --repeats says", take_precision},
     {"--min-time", "S", "seconds that the samples of one input last together, at least (0.01)", take_min_time},
     {"--sample-timeout", "S", "seconds that one stage of one input may take (60)", take_timeout},
-    {"--max-memory", "BYTES", "skip inputs that need more (80% of what is free)", take_max_memory},
+    {"--max-memory", "BYTES", "skip inputs that need more: 500MB, 8GiB; K, M, G are powers of 1000 and KiB, MiB, GiB of 1024,\nin large or small letters (80% of what is free)", take_max_memory},
     {"--accuracy-checking", NULL, "check every result against the reference (default)", take_checking},
     {"--no-accuracy-checking", NULL, "do not", take_no_checking},
     {"--channels-last", NULL, "lay out tensors of 4 dimensions NHWC", take_channels_last},
@@ -254,19 +287,6 @@ bool operators_command_parse(int argc, char **argv, operators_command *out, int 
     return cli_parse(&verb, argc, argv, out, exit_code);
 }
 
-/* Whether a backend needs no path to be opened: "eager", "compiled:autotune", "inductor:OPTIONS", "torch". */
-static bool is_built_in(const char *name) {
-    size_t n, length = strcspn(name, ":");
-    const char *const *names = backend_names(&n);
-    for (size_t i = 0; i < n + TORCH_PEERS; i++) {
-        const char *known = i < n ? names[i] : torch_peer_name((torch_peer)(i - n));
-        if (strncmp(known, name, length) == 0 && known[length] == '\0') {
-            return true;
-        }
-    }
-    return false;
-}
-
 status operators_command_complete(operators_command *o, const machine_facts *m, error *err) {
     if (o->run.repeats == 0 && !o->run.check_accuracy) {
         return fail(err, ASSAY_INVALID, "--repeats 0 with --no-accuracy-checking leaves nothing to do");
@@ -279,9 +299,10 @@ status operators_command_complete(operators_command *o, const machine_facts *m, 
     }
     bool has_baseline = false;
     for (size_t i = 0; i < o->backends.n; i++) {
-        has_baseline = has_baseline || strcmp(o->backends.items[i], o->run.baseline) == 0;
+        has_baseline = has_baseline || operators_is_same_backend(o->backends.items[i], o->run.baseline);
     }
-    if (!has_baseline && is_built_in(o->run.baseline)) { /* a speed-up needs something to be over */
+    bool is_openable = is_built_in(o->run.baseline) || strchr(o->run.baseline, '/') != NULL;
+    if (!has_baseline && is_openable) { /* a speed-up needs something to be over */
         TRY(cli_list_add(&o->backends, "--backend", o->run.baseline, err));
     }
     o->run.threads = o->run.threads > 0 ? o->run.threads : m->usable_cpus > 0 ? m->usable_cpus : 1;

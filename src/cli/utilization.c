@@ -3,6 +3,7 @@
 #include "cli/utilization.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/utilization_table.h"
 #include "lab/experiment/utilization_run.h"
@@ -109,10 +110,9 @@ static status take_dtype(void *to, const char *value, error *err) {
 
 static status take_folder(void *to, const char *value, error *err) {
     options *o = to;
-    (void)err;
     o->has_run_option = true;
     o->run.folder = value;
-    return ASSAY_OK;
+    return cli_folder("--trace-folder", value, err);
 }
 
 static status take_top(void *to, const char *value, error *err) {
@@ -227,14 +227,43 @@ static utilization_style style_of(const options *o) {
     return style;
 }
 
+/* "'CPU 0', 'CPU 1'" and how to have them counted: the label less the number at its end. */
+static void print_labels(const trace_figures *f) {
+    const char *first = NULL;
+    for (size_t i = 0; i < f->n_devices; i++) {
+        const char *label = f->devices[i].label;
+        if (label != NULL) {
+            fprintf(stderr, "%s'%s'", first == NULL ? "; kernels ran in what is labelled " : ", ", label);
+            first = first == NULL ? label : first;
+        }
+    }
+    if (first == NULL) {
+        fputs(f->n_devices > 0 ? "; where kernels ran there are no labels" : "", stderr);
+        return;
+    }
+    int n = (int)strlen(first);
+    while (n > 0 && strchr(" 0123456789", first[n - 1]) != NULL) {
+        n--;
+    }
+    text word = {0}, option = {0};
+    text_add_bytes(&word, first, n > 0 ? (size_t)n : strlen(first));
+    text_add_shell_word(&option, text_get(&word));
+    fprintf(stderr, ": --label %s has it counted", text_get(&option));
+    text_clear(&word);
+    text_clear(&option);
+}
+
 /* With --json the warnings are in the object. */
-static void print_warnings(const char *path, const trace_figures *f) {
+static void print_warnings(const char *path, const trace_figures *f, bool has_compat) {
     for (int i = 0; i < TRACE_N_WARNINGS; i++) {
         const trace_warnings *w = &f->warnings;
-        if (w->count[i] == 0) {
+        if (w->count[i] == 0 || (i == TRACE_WARNING_NO_LABEL && !has_compat)) {
             continue;
         }
         fprintf(stderr, "assay utilization: %s: warning: %s", path, trace_warning_text((trace_warning)i));
+        if (i == TRACE_WARNING_NO_LABEL) {
+            print_labels(f);
+        }
         if (w->first_byte[i] > 0) {
             fprintf(stderr, " (%llu, the first at byte %llu)", (unsigned long long)w->count[i],
                     (unsigned long long)w->first_byte[i]);
@@ -250,7 +279,7 @@ static void print_figures(const options *o, const char *path, const trace_figure
         trace_figures_json(&w, path, figures, o->has_top ? o->n_top : 0);
         text_add_char(out, '\n');
     } else {
-        print_warnings(path, figures);
+        print_warnings(path, figures, true);
         utilization_table(out, path, figures, &style);
     }
 }
@@ -287,8 +316,8 @@ static status run_diff(const options *o, arena *memory, text *out, error *err) {
     reading.by_operator = true;
     for (size_t i = 0; i < countof(figures); i++) {
         TRY(trace_figures_of_file(o->arguments[i], &reading, memory, &figures[i], err));
-        if (!o->json) {
-            print_warnings(o->arguments[i], &figures[i]);
+        if (!o->json && (i == 0 || strcmp(o->arguments[i], o->arguments[0]) != 0)) {
+            print_warnings(o->arguments[i], &figures[i], false);
         }
     }
     trace_diff diff;

@@ -111,6 +111,16 @@ static void doubles_read_back_the_same(void **state) {
         text_add_double(&t, cases[i].value);
         assert_string_equal(t.data, cases[i].expected);
     }
+    static const struct {
+        double value;
+        const char *expected;
+    } plain[] = {{30, "30"}, {12758970, "12758970"}, {1.5e16, "15000000000000000"}, {1e300, "1e+300"}, {-1e5, "-100000"}, {1.25e6, "1250000"},
+                 {1e-7, "1e-07"}, {12.5, "12.5"}, {NAN, "nan"}, {INFINITY, "inf"}, {0.0, "0"}};
+    for (size_t i = 0; i < countof(plain); i++) {
+        text_reset(&t);
+        text_add_plain_double(&t, plain[i].value);
+        assert_string_equal(t.data, plain[i].expected);
+    }
     text_clear(&t);
 }
 
@@ -138,6 +148,13 @@ static void near_names_are_found(void **state) {
     assert_string_equal(text_nearest("--po", names, 4), "--op");
     assert_null(text_nearest("--something-else", names, 4));
     assert_null(text_nearest("x", names, 0));
+    static const char *const operators[] = {"mm", "relu", "c", "Tensor"};
+    assert_null(text_nearest("", operators, 4)); /* two letters may be wrong, but not all of them */
+    assert_null(text_nearest("[", operators, 4));
+    assert_null(text_nearest("xyz", operators, 4));
+    assert_string_equal(text_nearest("RELU", operators, 4), "relu");
+    assert_string_equal(text_nearest("tensr", operators, 4), "Tensor");
+    assert_string_equal(text_nearest("m", operators, 4) != NULL ? "some" : "none", "none");
     assert_int_equal(text_distance("kitten", "sitting", 9), 3);
     assert_int_equal(text_distance("ab", "ba", 9), 1);
     assert_int_equal(text_distance("", "abc", 9), 3);

@@ -31,6 +31,23 @@ GOOD = "Operator: aten.mm.default\ncnt: 2, ((T([2, 3], f32), T([3, 4], f32)), {}
 
 
 class BadInput(Case):
+    def test_names_that_lack_parts(self):
+        """What is missing is told, and the likely name in whole."""
+        for name, said in (("relu", "got 'relu', which lacks its namespace and its overload; did you mean aten.relu.default?;"),
+                           ("aten.relu", "got 'aten.relu', which lacks its overload; did you mean aten.relu.default?;"),
+                           ("aten.relu.", "got 'aten.relu.', which lacks its overload; did you mean aten.relu.default?;"),
+                           ("add", "lacks its namespace and its overload; did you mean aten.add.Tensor?;"),
+                           ("add.Scalar", "lacks its namespace or its overload; did you mean aten.add.Scalar?;"),
+                           ("rleu", "did you mean aten.relu.default?;"), ("nosuchthing", "got 'nosuchthing', which lacks its namespace and its overload;"),
+                           ("", "such as aten.add.Tensor, got the end of the line;")):
+            with self.subTest(name=name):
+                path = self.write("names.txt", f"Operator: {name}\ncnt: 1, ((T([2], f32),), {{}})\n" + GOOD)
+                done = self.operators("--inputs", path, "--dry-run", code=2)
+                self.assertIn("expected an operator's name such as aten.add.Tensor", done.stderr)
+                self.assertIn(said, done.stderr)
+                if name:
+                    self.assertIn("names.txt:1:11: ", done.stderr)
+
     def test_lines_that_cannot_be_read(self):
         for line, position in READER:
             with self.subTest(line=line[:60]):

@@ -17,7 +17,7 @@ ROWS = {
     "run_crashes": ("failed", "SIGSEGV", 1),
     "exits": ("failed", "exit", 1),
     "wrong_result": ("mismatch", "", 4),
-    "unwritten": ("mismatch", "", 4),
+    "unwritten": ("mismatch", "is nan, expected ", 4),
     "unsupported": ("unsupported", "not today", 0),
     "prints": ("ok", "", 0),
     "output_fails": ("unsupported", "its results cannot be shown", 0),

@@ -11,7 +11,7 @@ import stat
 import struct
 import subprocess
 
-from cli_case import ASSAY, EXAMPLE, RELU, SOURCE, Case, main, records_of, schema_errors
+from cli_case import ASSAY, EXAMPLE, RELU, SOURCE, Case, main, plugin, records_of, schema_errors
 
 # Several families, several outputs, a view, an in-place operator, a random one, integers.
 MIXED = RELU + """Operator: aten.add_.Tensor
@@ -217,6 +217,11 @@ class Outputs(Case):
                                  [("eager", False, "ok"), (baseline, True, "ok")])
         self.assertIn("compiled:nosuch", self.run_assay("operators", "--baseline", "compiled:nosuch", code=2).stderr)
 
+    def test_numbers_are_plain(self):
+        """No exponent where a reader would not write one: 12758970, not 1.275897e+07."""
+        for line in self.run_it("--jsonl", "-").stdout.splitlines():
+            self.assertNotRegex(line, r"[0-9]e\+(0[0-9]|1[0-6])\b")
+
     def test_dry_run_measures_nothing(self):
         done = self.run_it("--dry-run", "--max-samples", "1", "--skip", "*mm*")
         self.assertEqual(done.stdout.count("\n"), 6)
@@ -224,6 +229,32 @@ class Outputs(Case):
         self.assertNotIn("relu.default[1]", done.stdout)
         self.assertNotIn("aten.mm", done.stdout)
         self.assertEqual(os.listdir(self.folder), ["model.txt"])
+
+    def test_dry_run_counts_what_cannot_be_measured(self):
+        bad = self.write("bad.txt", "Operator: aten.rleu.default\ncnt: 1, ((T([4], f32),), {})\n"
+                                    "Operator: aten.relu.default\ncnt: 1, ((T([4], f32),), {})\ncnt: 1, ((T([4], f32), 1), {})\n"
+                                    "cnt: 1, ((T([4000, 1000], f32),), {})\n"
+                                    "Operator: aten.mm.default\ncnt: 1, ((T([4, 5], f32), T([4, 5], f32)), {})\ncnt: 1, ((T([4, -5], f32), T([4, 5], f32)), {})\n")
+        done = self.run_assay("operators", "--inputs", bad, "--dry-run", "--max-memory", "30MB", code=None)
+        self.assertEqual(done.stdout.splitlines()[-1], "1 input would be measured, 4 cannot be, 1 would be skipped")
+        for said in ("    cannot be measured: ", "bad.txt:1:11: no operator is called aten.rleu.default; did you mean 'aten.relu.default'?",
+                     "    would be skipped: needs about "):
+            self.assertIn(said, done.stdout)
+        records = [r["status"] for r in self.records("--inputs", bad, "--max-memory", "30MB", code=None)]
+        self.assertEqual((records.count("ok"), records.count("skipped")), (1, 1))
+        well = self.run_it("--dry-run").stdout
+        self.assertTrue(well.endswith("\n7 inputs would be measured\n"), well)
+
+    def test_quiet_tells_of_failures(self):
+        """Nothing when all is well; one line when not, since a log may hold nothing else."""
+        self.assertEqual(self.run_it("--quiet").stderr, "")
+        done = self.run_it("--quiet", "--op", "relu", "--backend", plugin("wrong_result"), code=4)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Aassay operators: of 4 results 2 differed from the reference \(exit code 4\), "
+                                      r"the first aten\.relu\.default\[0\] on wrong_result: .*\n\Z")
+        done = self.run_it("--quiet", "--op", "relu", "--backend", plugin("run_crashes"), "--backend", plugin("wrong_result"), code=4)
+        self.assertIn("of 6 results 2 failed, 2 differed from the reference (exit code 4), the first aten.relu.default[0] on run_crashes: ", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
 
     def test_saved_arrays(self):
         self.run_it("--save", "saved", "--dtype", "as-recorded", "--jsonl", "r.jsonl")

@@ -123,6 +123,22 @@ class Profile(Case):
             with self.subTest(arguments=arguments):
                 self.assertIn(word, self.run_assay("utilization", *arguments, code=2).stderr)
 
+    def test_warnings_of_a_trace(self):
+        """A trace of the CPU has no GPU: the warning names the label that would do. What --diff does not show it does not warn of."""
+        trace = "[" + ",".join(json.dumps(e) for e in (
+            {"ph": "M", "name": "process_labels", "pid": 1, "args": {"labels": "CPU 0"}},
+            {"ph": "X", "cat": "kernel", "name": "a", "pid": 1, "tid": 1, "ts": 0, "dur": 9})) + "]"
+        path, other = self.write("t.json", trace), self.write("u.json", trace)
+        self.assertIn("no process is labelled as a device, so that compat is 0; kernels ran in what is labelled 'CPU 0': --label CPU has it counted\n",
+                      self.run_assay("utilization", path).stderr)
+        self.assertEqual(self.run_assay("utilization", path, "--label", "CPU").stderr, "")
+        self.assertEqual(self.run_assay("utilization", "--diff", path, other).stderr, "")
+        given = self.run_assay("utilization", path, "--label", "CPU", "--wall-time", "1e-6").stderr
+        self.assertIn("kernels were busy for longer than the wall time given", given)
+        cut = self.write("cut.json", trace[:-1])
+        twice = self.run_assay("utilization", "--diff", cut, cut).stderr
+        self.assertEqual(twice.count("the trace ends early"), 1)
+
 
 if __name__ == "__main__":
     main()

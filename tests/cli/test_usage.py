@@ -30,13 +30,26 @@ MISTAKES = [
     (["operators", "--seed", "-1"], ["--seed"]),
     (["operators", "--backend", "eagr"], ["eagr", "eager"]),
     (["operators", "--backend", "./nowhere.so"], ["nowhere.so"]),
+    (["operators", "--backend", "compiled:autotun"], ["got 'compiled:autotun'; did you mean 'compiled:autotune'?"]),
+    (["operators", "--backend", "eager,compiled:autotune"], ["of several each has an option of its own: --backend eager --backend compiled:autotune"]),
+    (["operators", "--backend", "eager,./x.so"], ["--backend eager --backend ./x.so"]),
+    (["operators", "--suite", "embedded", "--op", "relu,add"], ["'relu,add' matches none", "each has an option of its own: --op relu --op add\n"]),
+    (["operators", "--suite", "embedded", "--skip", "relu,add"], ["--skip relu --skip add\n"]),
+    (["operators", "--suite", "embedded", "--op", ""], ["--op '' matches none of the ", " recorded operators\n"]),
+    (["operators", "--suite", "embedded", "--op", "["], ["--op '[' matches none of the ", " recorded operators\n"]),
+    (["operators", "--suite", "embedded", "--op", "RELU"], ["did you mean 'relu'?"]),
+    (["compile", "--dump", "x", "a"], ["--dump: expected text, graph, kernels or c, got 'x'\n"]),
+    (["operators", "--save", "-"], ["--save: expected a folder, got '-'", "./-"]),
+    (["operators", "--profile", "-"], ["--profile: expected a folder, got '-'"]),
+    (["utilization", "--run", "a", "b", "--trace-folder", "-"], ["--trace-folder: expected a folder, got '-'"]),
+    (["operators", "--save", ""], ["--save: expected a folder, got no name"]),
     (["operators", "--baseline", "nobody"], ["nobody"]),
     (["operators", "--suite", "embedded", "--inputs", "x"], ["--suite", "--inputs"]),
     (["operators", "--suite", "embedded", "--op", "aten.ad.Tensor"], ["aten.ad.Tensor", "aten.add.Tensor"]),
     (["operators", "--suite", "embedded", "--op", "rleu"], ["rleu", "'relu'"]),
     (["operators", "--suite", "embedded", "--op", "aten._softmx*"], ["aten._softmx*", "'aten._softmax'"]),
     (["operators", "--suite", "embedded", "--skip", "nothing*"], ["nothing*"]),
-    (["operators", "--suite", "embedded", "--op", "nope*", "--op", "relu", "--op", "rleu"], ["'nope*', 'rleu' match none", "'ne', 'relu'?"]),
+    (["operators", "--suite", "embedded", "--op", "nope*", "--op", "relu", "--op", "rleu"], ["'nope*', 'rleu' match none", "'topk', 'relu'?"]),
     (["operators", "--csv", "-", "--jsonl", "-"], ["--csv", "--jsonl", "standard output"]),
     (["operators", "--csv", "both", "--jsonl", "both"], ["--csv", "--jsonl", "both go to both"]),
     (["operators", "--csv", "a1", "--csv", "a2"], ["--csv is given twice", "'a1'", "'a2'"]),
@@ -81,7 +94,18 @@ class Usage(Case):
                 self.assertEqual(done.stderr, "")
 
     def test_version(self):
-        self.assertRegex(self.run_assay("--version").stdout, r"^assay \d+\.\d+\.\d+\n$")
+        for words in (["--version"], ["-V"], ["version"]):
+            self.assertRegex(self.run_assay(*words).stdout, r"^assay \d+\.\d+\.\d+\n$")
+        self.assertIn("did you mean 'version'?", self.run_assay("verson", code=2).stderr)
+
+    def test_sizes(self):
+        """In large and small letters, of both kinds; the repro says the bytes."""
+        for size, n in (("64MiB", 64 << 20), ("64mib", 64 << 20), ("70mb", 70000000), ("70m", 70000000), ("1gb", 1000000000), ("0.5g", 500000000),
+                        ("99999K", 99999000), ("80000kib", 80000 << 10)):
+            with self.subTest(size=size):
+                done = self.run_assay("operators", "--suite", "embedded", "--op", "neg", "--max-samples", "1", "--repeats", "0", "--jsonl", "-",
+                                      "--max-memory", size, "--sample-timeout", "30").stdout
+                self.assertIn(f"--max-memory {n} --sample-timeout 30", json.loads(done.splitlines()[0])["repro"])
 
     def test_full_disk(self):
         """What nobody can read has not been said."""
@@ -125,6 +149,22 @@ class Usage(Case):
                 rows = json.loads(self.run_assay("list", what, "--json").stdout)
                 self.assertTrue(rows and all("name" in row for row in rows))
 
+    def test_coverage_is_of_one_type(self):
+        for row in json.loads(self.run_assay("list", "operators", "--json").stdout):
+            self.assertEqual({type(row[b]) for b in ("reference", "eager", "compiled")}, {bool}, row)
+            self.assertEqual([b for b in ("reference", "eager", "compiled") if not row[b]], list(row["reasons"]))
+            self.assertTrue(all(row["reasons"].values()))
+
+    def test_lists_fit_their_terminal(self):
+        for width in (60, 80, 100, 133):
+            with self.subTest(width=width):
+                lines = self.run_assay("list", "operators", env={"COLUMNS": str(width)}).stdout.splitlines()
+                self.assertTrue(all(len(line) <= width for line in lines if "too narrow" not in line))
+                self.assertNotIn("\u2026", "".join(lines) if width > 80 else "")
+        narrow = self.run_assay("list", "operators", env={"COLUMNS": "80"}).stdout
+        self.assertRegex(narrow, "\nadd.Scalar  .*  self \\+ alpha \\* other, a\n {50,}number.\n")
+        self.assertIn("The terminal is too narrow for: kind; --json has all.\n", narrow)
+
     def test_a_built_in_backend_is_listed_once(self):
         once = self.run_assay("list", "operators", "--json").stdout
         self.assertEqual(self.run_assay("list", "operators", "--json", "--backend", "eager", "--backend", "compiled").stdout, once)
@@ -155,6 +195,15 @@ class Usage(Case):
         for row in ("CPU", "memory", "suite embedded", "backend eager"):
             self.assertIn(row, done.stdout)
         self.assertNotIn("\x1b", done.stdout)
+
+    def test_doctor_tells_of_the_compiler(self):
+        missing = self.run_assay("doctor", "--quick", env={"ASSAY_CC": "nosuchcc"}).stdout
+        self.assertRegex(missing, "compiler nosuchcc +not found, and the backend compiled needs it: name another one in ASSAY_CC")
+        self.assertNotIn("used by", missing)
+        for env in ({"ASSAY_CC": ""}, {"ASSAY_CC": "gcc"}):
+            told = self.run_assay("doctor", "--quick", env=env).stdout
+            self.assertEqual(told.count("used by the backend compiled"), 1)
+            self.assertEqual(told.count("as ASSAY_CC asks"), env["ASSAY_CC"] != "")
 
 
 if __name__ == "__main__":

@@ -58,6 +58,15 @@ with tempfile.TemporaryDirectory() as folder:
                  "reference", cwd=folder)
     assert "example: 1 ok" in listed, listed
 
+    # The suites are found where the program lies, wherever that is and however it is called.
+    bare = {k: v for k, v in env.items() if k != "ASSAY_SUITES"}
+    moved = shutil.move(prefix, os.path.join(folder, "moved"))
+    link = os.path.join(folder, "link")
+    os.symlink(os.path.join(moved, "bin", "assay"), link)
+    graphs = run(link, "operators", "--suite", "graphs", "--op", "bias_gelu", "--dry-run", cwd=folder, env=bare)
+    assert os.path.join(os.path.realpath(moved), "share/assay/suites/graphs/bias_gelu.graph") in graphs, graphs
+    shutil.move(moved, prefix)
+
     program = os.path.join(folder, "program.c")
     with open(program, "w") as f:
         f.write(PROGRAM)

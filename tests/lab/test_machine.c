@@ -199,13 +199,59 @@ static void compilers_are_asked(void **state) {
     free(old_path);
     assert_int_equal(n, 1);
     assert_string_equal(compilers[0].name, path);
+    assert_true(compilers[0].is_used && compilers[0].path != NULL);
+    setenv("ASSAY_CC", "nosuchcc", 1);
+    assert_int_equal(machine_find_compilers(&a, &compilers, &n, NULL), ASSAY_OK);
+    assert_true(n > 0 && compilers[n - 1].is_used && compilers[n - 1].path == NULL);
+    assert_string_equal(compilers[n - 1].name, "nosuchcc");
     setenv("ASSAY_CC", "", 1);
     assert_int_equal(machine_find_compilers(&a, &compilers, &n, NULL), ASSAY_OK);
+    assert_true(n > 0 && compilers[0].is_used && strncmp(compilers[0].name, "cc", 2) == 0);
     for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            assert_true(strcmp(compilers[i].path, compilers[k].path) != 0 || strcmp(compilers[i].version, compilers[k].version) != 0);
+        }
         assert_non_null(compilers[i].version);
         print_message("%s is %s: %s\n", compilers[i].name, compilers[i].path, compilers[i].version);
     }
     arena_clear(&a);
+}
+
+static void links_are_one_compiler(void **state) {
+    (void)state;
+    arena a = {0};
+    const machine_compiler *compilers = NULL;
+    size_t n = 0;
+    char *old_path = strdup(getenv("PATH"));
+    put("/cc", "#!/bin/sh\necho it is ${0##*/} 7\n"); /* as a launcher, which says what it was called */
+    char cc[64], gcc[64];
+    snprintf(cc, sizeof cc, "%s/cc", folder);
+    snprintf(gcc, sizeof gcc, "%s/gcc", folder);
+    assert_int_equal(chmod(cc, 0755), 0);
+    assert_int_equal(symlink("cc", gcc), 0);
+    setenv("PATH", folder, 1);
+    unsetenv("ASSAY_CC");
+    assert_int_equal(machine_find_compilers(&a, &compilers, &n, NULL), ASSAY_OK);
+    assert_int_equal(n, 2);
+    put("/cc", "#!/bin/sh\necho it is gcc 7\n");
+    assert_int_equal(chmod(cc, 0755), 0);
+    setenv("ASSAY_CC", "gcc", 1);
+    assert_int_equal(machine_find_compilers(&a, &compilers, &n, NULL), ASSAY_OK);
+    assert_int_equal(n, 1);
+    assert_string_equal(compilers[0].name, "cc, gcc");
+    assert_true(compilers[0].is_used);
+    setenv("PATH", old_path, 1);
+    unsetenv("ASSAY_CC");
+    free(old_path);
+    unlink(gcc);
+    arena_clear(&a);
+}
+
+static void disorder_is_disturbance(void **state) {
+    (void)state;
+    assert_true(ceilings_is_disturbed(0, 0) && ceilings_is_disturbed(0.01, 0) && ceilings_is_disturbed(NAN, 0));
+    assert_true(ceilings_is_disturbed(45, 245));
+    assert_false(ceilings_is_disturbed(200, 245) || ceilings_is_disturbed(17, 0) || ceilings_is_disturbed(500, 245));
 }
 
 static void bandwidths_are_positive(void **state) {
@@ -246,6 +292,8 @@ int main(void) {
         cmocka_unit_test(a_server_is_read),        cmocka_unit_test(an_arm_machine_is_read),
         cmocka_unit_test(an_old_control_group_is_read), cmocka_unit_test(an_empty_or_strange_machine_is_no_error),
         cmocka_unit_test(this_machine_is_read),    cmocka_unit_test(compilers_are_asked),
+        cmocka_unit_test(links_are_one_compiler),
+        cmocka_unit_test(disorder_is_disturbance),
         cmocka_unit_test(bandwidths_are_positive),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -2,6 +2,7 @@
 /* The operators' table, CSV and summaries from records whose figures are known by hand. */
 #include "lab/report/operators_csv.h"
 #include "lab/report/operators_report.h"
+#include "lab/report/terminal.h"
 
 #include "base/csv.h"
 #include "base/json_tree.h"
@@ -228,7 +229,7 @@ static void verdicts_follow_the_rounds(void **state) {
     assert_int_equal(operators_report(&a, &g, &(operators_report_options){0}, &out, NULL), ASSAY_OK);
     print_message("%s", out.data);
     assert_non_null(strstr(out.data, " ~0.995 "));
-    assert_non_null(strstr(out.data, "of 4 operators 1 are beyond doubt faster than eager, 2 slower, 1 of these by more than 5%\n"));
+    assert_non_null(strstr(out.data, "of 4 operators 1 is beyond doubt faster than eager, 2 slower, 1 of these by more than 5%\n"));
     text_clear(&out);
     arena_clear(&a);
 }
@@ -292,6 +293,102 @@ static void many_reasons_are_counted_not_dropped(void **state) {
     arena_clear(&a);
 }
 
+static void report_of(arena *a, const deck *d, int width, text *out) {
+    operators_group g;
+    text_reset(out);
+    assert_int_equal(operators_group_make(a, d->records, d->n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_report(a, &g, &(operators_report_options){.max_width = width}, out, NULL), ASSAY_OK);
+}
+
+/* The lines of the table, down to its third rule or the empty line below it, are no wider than the terminal. */
+static void a_table_fits_its_terminal(void **state) {
+    (void)state;
+    static const char *const backends[] = {"eager", "compiled", "compiled:autotune", "inductor:max-autotune", "torch", "a_plugin_of_a_long_name"};
+    arena a = {0};
+    text out = {0};
+    for (size_t n = 1; n <= countof(backends); n++) {
+        deck d = {.n = 0};
+        for (size_t b = 0; b < n; b++) {
+            deal(&d, "aten._scaled_dot_product_flash_attention_for_cpu.default", 0, backends[b], 123456789.0 * (double)(b + 1), 3);
+            deal(&d, "aten.add.Tensor", 0, backends[b], 1234.0 / (double)(b + 1), 3);
+        }
+        for (int width = 60; width <= 200; width++) {
+            report_of(&a, &d, width, &out);
+            size_t widest = 0;
+            for (const char *at = out.data; *at != '\n'; at += strcspn(at, "\n") + 1) {
+                size_t columns = text_columns(at, strcspn(at, "\n"));
+                widest = columns > widest ? columns : widest;
+            }
+            if (widest > (size_t)width) {
+                print_error("%zu backends at %d columns:\n%s", n, width, out.data);
+            }
+            assert_true(widest <= (size_t)width);
+            assert_non_null(strstr(out.data, width > 190 && n < 3 ? "aten.add.Tensor" : "add.Tensor"));
+        }
+    }
+    report_of(&a, &(deck){.n = 0}, 60, &out);
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+/* What is left out is told, and what is not there is not explained. */
+static void columns_that_are_there_are_explained(void **state) {
+    (void)state;
+    arena a = {0};
+    text out = {0};
+    deck d;
+    make_deck(&d);
+    report_of(&a, &d, 40, &out);
+    assert_non_null(strstr(out.data, "The terminal is too narrow for: inputs, x 20th, x 80th, x steps, share of steps; --jsonl keeps all figures.\n"));
+    assert_non_null(strstr(out.data, "x is the speed-up over eager, ~ where that may be 1.\n"));
+    assert_null(strstr(out.data, "steps weigh"));
+    report_of(&a, &d, 0, &out);
+    assert_null(strstr(out.data, "too narrow"));
+    assert_non_null(strstr(out.data, "; steps weigh each input by its calls in 2 models.\n"));
+    d.n = 0;
+    deal(&d, "aten.a", 0, "eager", 100, 1);
+    report_of(&a, &d, 0, &out);
+    assert_non_null(strstr(out.data, "\nTimes are medians over an operator's inputs; steps weigh each input by its calls in 2 models.\neager: 1 ok"));
+    d.records[0].n_samples = 0;
+    d.records[0].median_ns = NAN;
+    report_of(&a, &d, 0, &out);
+    assert_null(strstr(out.data, "Times are"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+static void doubts_are_counted(void **state) {
+    (void)state;
+    static const char *const spread[] = {"spread: a", "drift: b"};
+    const machine_noise noise[] = {{.name = "hypervisor"}, {.name = "load"}};
+    const machine_facts quiet = {.noise = noise, .n_noise = 1, .load_average = 6.6, .usable_cpus = 2};
+    machine_facts loaded = quiet;
+    loaded.n_noise = 2;
+    arena a = {0};
+    text out = {0};
+    deck d;
+    make_deck(&d);
+    for (size_t i = 0; i < d.n; i++) {
+        d.records[i].machine = &quiet;
+    }
+    report_of(&a, &d, 0, &out);
+    assert_null(strstr(out.data, "doctor"));
+    for (size_t i = 0; i < d.n; i++) {
+        d.records[i].warnings = spread;
+        d.records[i].n_warnings = i < 3 ? 1 + (i == 0) : i > 10; /* the last ones have failed */
+    }
+    report_of(&a, &d, 0, &out);
+    assert_non_null(strstr(out.data, "\n3 of 11 measurements are doubtful (spread 3, drift 1): see assay doctor\n"));
+    d.records[4].machine = &loaded;
+    report_of(&a, &d, 0, &out);
+    assert_non_null(strstr(out.data, "\n3 of 11 measurements are doubtful (spread 3, drift 1); load 6.6 on 2 CPUs: see assay doctor\n"));
+    d.records[0].n_warnings = d.records[1].n_warnings = d.records[2].n_warnings = 0;
+    report_of(&a, &d, 0, &out);
+    assert_non_null(strstr(out.data, "\nLoad 6.6 on 2 CPUs: see assay doctor\n"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
 static void summaries_are_json(void **state) {
     (void)state;
     deck d;
@@ -345,6 +442,9 @@ int main(void) {
         cmocka_unit_test(few_samples_prove_nothing),
         cmocka_unit_test(preparation_is_told),
         cmocka_unit_test(many_reasons_are_counted_not_dropped),
+        cmocka_unit_test(a_table_fits_its_terminal),
+        cmocka_unit_test(columns_that_are_there_are_explained),
+        cmocka_unit_test(doubts_are_counted),
         cmocka_unit_test(summaries_are_json),
         cmocka_unit_test(no_records_are_no_error),
     };

@@ -11,9 +11,11 @@ static const char *made(arena *a, const char *backend, const char *baseline, ope
     const input in = {.file = &file, .graph = is_graph ? "graph relu" : NULL};
     const inputs_operator recorded = {.name = is_graph ? "relu" : "aten.relu.default"};
     const operators_options o = {.backends = backends, .n_backends = 2, .baseline = baseline, .repeats = 9, .threads = 2, .check_accuracy = true,
-                                 .timeout_s = 5, .max_memory_bytes = 1e9, .repro = say};
+                                 .timeout_s = 30, .max_memory_bytes = 1e9, .repro = say};
     const operators_point p = {.recorded = &recorded, .in = &in, .sample_index = 3};
-    const char *all = repro_make(a, &o, &p, backend);
+    const operators_backend both[] = {{.name = backend, .argument = backend, .is_baseline = strcmp(backend, baseline) == 0},
+                                      {.name = baseline, .argument = baseline, .is_baseline = strcmp(backend, baseline) != 0}};
+    const char *all = repro_make(a, &o, &p, both, 0);
     assert_non_null(all);
     const char *own = strncmp(all, "ASSAY_ISA=", 10) == 0 ? strchr(all, ' ') + 1 : all; /* tests may run with fewer instructions */
     return own;
@@ -44,9 +46,33 @@ static void options_stand_where_they_matter(void **state) {
     const operators_repro say = {.inputs = "--inputs -", .has_files = true, .reads_standard = true, .torch_place = "/p/python",
                                  .torch_python = "/q/python", .has_timeout = true, .has_max_memory = true};
     expect(made(&a, "inductor", "eager", say, false), "assay operators --inputs - ",
-           " --torch-python /q/python --max-memory 1000000000 --sample-timeout 5 # the recorded inputs come on standard input");
+           " --torch-python /q/python --max-memory 1000000000 --sample-timeout 30 # the recorded inputs come on standard input");
     expect(made(&a, "eager", "eager", say, true), "assay operators --inputs 'a graph.graph' --op relu --start-idx 0 ",
-           " --baseline eager --max-memory 1000000000 --sample-timeout 5");
+           " --baseline eager --max-memory 1000000000 --sample-timeout 30");
+    arena_clear(&a);
+}
+
+/* A plug-in's path says nothing of the name that it gives itself. */
+static void backends_are_asked_for_as_they_were(void **state) {
+    (void)state;
+    arena a = {0};
+    static const inputs_file file = {.path = "a.txt", .name = "a"};
+    static const char *const arguments[] = {"eager", "./my_eager.so", "./p q.so"};
+    const operators_backend backends[] = {{.name = "eager", .argument = arguments[0]},
+                                          {.name = "example", .argument = arguments[1]},
+                                          {.name = "torch", .argument = arguments[2], .is_baseline = true}};
+    const input in = {.file = &file};
+    const inputs_operator recorded = {.name = "aten.relu.default"};
+    const operators_options o = {.backends = arguments, .n_backends = 3, .baseline = "./p q.so", .check_accuracy = true,
+                                 .repro = {.inputs = "--inputs a.txt", .torch_place = "/p/python"}};
+    const operators_point p = {.recorded = &recorded, .in = &in};
+    static const char *const asked[] = {" --backend eager --repeats 0 ", " --backend ./my_eager.so --repeats 0 ", " --backend './p q.so' --repeats 0 "};
+    for (size_t b = 0; b < 3; b++) {
+        const char *all = repro_make(&a, &o, &p, backends, b);
+        assert_non_null(strstr(all, asked[b]));
+        assert_non_null(strstr(all, b == 2 ? " --seed 0 --baseline torch" : " --seed 0 --backend './p q.so' --baseline torch"));
+        assert_null(strstr(all, "ASSAY_TORCH_PYTHON")); /* it is not the one that is looked for */
+    }
     arena_clear(&a);
 }
 
@@ -54,6 +80,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(environments_stand_where_they_matter),
         cmocka_unit_test(options_stand_where_they_matter),
+        cmocka_unit_test(backends_are_asked_for_as_they_were),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

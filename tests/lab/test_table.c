@@ -88,17 +88,55 @@ static void spare_columns_make_room(void **state) {
     for (int i = 0; i < 4; i++) {
         table_cell(&t, i == 3 ? "100" : "", TABLE_PLAIN);
     }
-    static const char note[] = "Some are not here.";
-    assert_int_equal(table_render(&t, &(table_options){.max_width = 55, .when_left_out = note}, &out, NULL), ASSAY_OK);
-    assert_null(strstr(out.data, note));
+    table_cuts cuts;
+    assert_int_equal(table_render(&t, &(table_options){.max_width = 55, .cuts = &cuts}, &out, NULL), ASSAY_OK);
+    assert_false(cuts.is_short || cuts.left_out[1] || cuts.left_out[4]);
     assert_non_null(strstr(out.data, "20th  50th  80th"));
     text_reset(&out);
-    assert_int_equal(table_render(&t, &(table_options){.max_width = 44, .when_left_out = note}, &out, NULL), ASSAY_OK);
+    assert_int_equal(table_render(&t, &(table_options){.max_width = 44, .cuts = &cuts}, &out, NULL), ASSAY_OK);
+    assert_true(cuts.is_short && cuts.left_out[1] && cuts.left_out[3] && !cuts.left_out[4]);
     assert_non_null(strstr(out.data, "                                fast\nname                            50th  share\n"));
-    assert_non_null(strstr(out.data, "\naten.a_name_of_thirty_characte   1.1    1.3\nall                                     100\nSome are not here.\n"));
+    assert_non_null(strstr(out.data, "\naten.a_name_of_thirty_characte   1.1    1.3\nall                                     100\n"));
     text_reset(&out);
-    assert_int_equal(table_render(&t, &(table_options){.max_width = 30, .when_left_out = note}, &out, NULL), ASSAY_OK);
-    assert_non_null(strstr(out.data, "\naten.a_name_of_thirty_c\xe2\x80\xa6   1.1\nSome are not here.\n")); /* of "all" nothing is left */
+    assert_int_equal(table_render(&t, &(table_options){.max_width = 30, .cuts = &cuts}, &out, NULL), ASSAY_OK);
+    assert_true(cuts.left_out[4] && !cuts.left_out[2]);
+    assert_non_null(strstr(out.data, "\naten.a_name_of_thirty_c\xe2\x80\xa6   1.1\n")); /* of "all" nothing is left */
+    assert_null(strstr(out.data, "\nall"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+/* Shorter forms come before a column is left out, and what stands above one may take several lines. */
+static void names_have_shorter_forms(void **state) {
+    (void)state;
+    static const table_column named[] = {{"name", .align = TABLE_LEFT, .shrinks = true},
+                                         {"compiled:autotune\n[us]", .align = TABLE_RIGHT},
+                                         {"a_name_of_20_letters", .align = TABLE_RIGHT, .spare = -1}};
+    arena a = {0};
+    text out = {0};
+    table t;
+    table_cuts cuts;
+    table_init(&t, &a, named, countof(named));
+    table_row_begin(&t);
+    table_cell_short(&t, "aten.a_name_of_thirty_characters.default", "a_name_of_thirty_characters", TABLE_PLAIN);
+    table_cell(&t, "1.25", TABLE_PLAIN);
+    table_cell(&t, "1.5", TABLE_PLAIN);
+    assert_int_equal(table_render(&t, &(table_options){.max_width = 54, .cuts = &cuts}, &out, NULL), ASSAY_OK);
+    assert_true(cuts.is_short && !cuts.left_out[2]);
+    assert_string_equal(out.data, "                             compiled:\n"
+                                  "                              autotune\n"
+                                  "name                              [us]  a_name_of_2\xe2\x80\xa6\n"
+                                  "\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80"
+                                  "\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80"
+                                  "\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80"
+                                  "\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80"
+                                  "\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80"
+                                  "\xe2\x94\x80\xe2\x94\x80\n"
+                                  "a_name_of_thirty_characters       1.25           1.5\n");
+    text_reset(&out);
+    assert_int_equal(table_render(&t, &(table_options){.max_width = 30, .cuts = &cuts}, &out, NULL), ASSAY_OK);
+    assert_true(cuts.left_out[2]);
+    assert_non_null(strstr(out.data, "\na_name_of_thirty_c\xe2\x80\xa6       1.25\n"));
     text_clear(&out);
     arena_clear(&a);
 }
@@ -254,6 +292,7 @@ int main(void) {
         cmocka_unit_test(columns_line_up),
         cmocka_unit_test(a_narrow_table_shrinks_names_but_no_numbers),
         cmocka_unit_test(spare_columns_make_room),
+        cmocka_unit_test(names_have_shorter_forms),
         cmocka_unit_test(prose_goes_on_below),
         cmocka_unit_test(colours_do_not_move_columns),
         cmocka_unit_test(numbers_have_the_digits_asked_for),

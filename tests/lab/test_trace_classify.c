@@ -180,6 +180,24 @@ static void devices_are_known_by_name(void **state) {
     arena_clear(&memory);
 }
 
+/* A wall time that was measured is not one that somebody gave. */
+static void busy_beyond_the_wall_time(void **state) {
+    (void)state;
+    static const char trace[] = "[{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7,\"ts\":0,\"dur\":9,\"name\":\"k\"}]";
+    for (int is_of_runs = 0; is_of_runs < 2; is_of_runs++) {
+        const trace_options options = {.base = TRACE_BASE_GIVEN, .wall_time_s = 1e-6, .is_of_runs = is_of_runs};
+        arena memory = {0};
+        trace_figures f;
+        figures_of(trace, &options, &memory, &f);
+        assert_true(f.strict.utilization == 1);
+        assert_int_equal(f.warnings.count[TRACE_WARNING_BUSY_BEYOND_WALL], !is_of_runs);
+        assert_int_equal(f.warnings.count[TRACE_WARNING_BUSY_BEYOND_RUNS], is_of_runs);
+        assert_int_equal(f.n_devices, 1);
+        assert_null(f.devices[0].label);
+        arena_clear(&memory);
+    }
+}
+
 /* Flow arrows attribute kernels where the trace has no correlations. */
 static void arrows_attribute_kernels(void **state) {
     (void)state;
@@ -249,6 +267,7 @@ int main(void) {
         cmocka_unit_test(compat_tests_names_as_the_seeds_do),
         cmocka_unit_test(compat_agrees_in_odd_cases),
         cmocka_unit_test(devices_are_known_by_name),
+        cmocka_unit_test(busy_beyond_the_wall_time),
         cmocka_unit_test(arrows_attribute_kernels),
         cmocka_unit_test(differences_are_by_name),
     };

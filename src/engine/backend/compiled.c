@@ -2,6 +2,7 @@
 /* The compiled backend: its configurations, and what each makes of a graph. */
 #include "engine/backend/compiled_plan.h"
 
+#include "base/text.h"
 #include "engine/backend/tune.h"
 #include "engine/compile/processor.h"
 
@@ -58,25 +59,30 @@ static void close_compiled(backend *base) {
 /* What `compiled:NAME` means. */
 typedef struct configuration {
     const char *name; /* the column's */
+    const char *doc;
     bool no_fusion;
     bool tunes;
     bool own_products;
 } configuration;
 
 static const configuration configurations[] = {
-    {"compiled", false, false, false},
-    {"compiled:nofuse", true, false, false},
-    {"compiled:autotune", false, true, false},
-    {"compiled:own-products", false, false, true},
+    {"compiled", "operators taken apart into primitives, fused, emitted as C, built by the system's compiler", false, false, false},
+    {"compiled:nofuse", "as compiled, but without joining operators: a kernel for each value that one answers", true, false, false},
+    {"compiled:autotune", "as compiled, with each kernel built in several ways: what runs fastest here is kept, be it eager's", false, true, false},
+    {"compiled:own-products", "as compiled, with its own kernels for matrix products and convolutions instead of the library's", false, false, true},
 };
 
 status backend_compiled_open(const op_table *table, const char *name, backend **out, error *err) {
     const configuration *chosen = NULL;
+    const char *names[countof(configurations)];
     for (size_t i = 0; i < countof(configurations); i++) {
+        names[i] = configurations[i].name;
         chosen = strcmp(configurations[i].name, name) == 0 ? &configurations[i] : chosen;
     }
     if (chosen == NULL) {
-        return fail(err, ASSAY_NOT_FOUND, "expected compiled, compiled:autotune, compiled:nofuse or compiled:own-products, got %s", name);
+        const char *near = text_nearest(name, names, countof(names));
+        return fail(err, ASSAY_NOT_FOUND, "expected compiled, compiled:autotune, compiled:nofuse or compiled:own-products, got '%s'%s%s%s", name,
+                    near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
     }
     compiled_backend *b = calloc(1, sizeof *b);
     if (b == NULL) {
@@ -85,7 +91,7 @@ status backend_compiled_open(const op_table *table, const char *name, backend **
     b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes, .own_products = chosen->own_products};
     compile_options_of_cpu(&b->options);
     b->base = (backend){.name = chosen->name,
-                        .doc = "operators taken apart into primitives, fused, emitted as C, built by the system's compiler",
+                        .doc = chosen->doc,
                         .prepare = prepare,
                         .close = close_compiled};
     b->tunes = chosen->tunes;

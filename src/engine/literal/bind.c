@@ -350,7 +350,7 @@ static status bind_all(binder *b, const literal *args, const literal *kwargs, ar
     if (args->list.n_items > most) {
         const literal *extra = &args->list.items[most];
         return fail_at(b->err, ASSAY_INVALID, extra->line, extra->column,
-                       "%s: expected at most %zu positional arguments, got %zu; it is %s", s->full, most,
+                       "%s: expected at most %zu positional argument%s, got %zu; it is %s", s->full, most, most == 1 ? "" : "s",
                        args->list.n_items, s->text);
     }
     for (size_t i = 0; i < args->list.n_items; i++) {

@@ -5,6 +5,7 @@
 #include "engine/schema/fill.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,7 +199,7 @@ static status check_numbers_fit(const op_call *call, const outputs *out, error *
         const number value = (fits >> i & 1) != 0 && !call_is_none(call, i) ? call_number(call, i) : (number){0};
         if (!dtype_holds(t, value)) {
             return fail(err, ASSAY_INVALID, "%s: expected %s that %s can be, got %.17g", o->signature.full, o->signature.params[i].name,
-                        assay_dtype_name(t), value.f);
+                        assay_dtype_name(t), isnan(value.f) ? (double)NAN : value.f);
         }
     }
     return ASSAY_OK;

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "engine/literal/literal_parse.h"
+#include "lab/experiment/recorded_name.h"
 
 #include <string.h>
 
@@ -230,35 +231,30 @@ static bool starts_with(const char *at, const char *end, const char *prefix) {
     return (size_t)(end - at) >= n && memcmp(at, prefix, n) == 0;
 }
 
-static bool is_name_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* Where NAMESPACE.NAME.OVERLOAD goes wrong, or NULL. */
-static const char *bad_name(const char *name, const char *end) {
-    int n_parts = 1;
-    for (const char *at = name; at < end; at++) {
-        bool is_dot = *at == '.' && n_parts < 3 && at > name && at[-1] != '.';
-        if (!is_name_char(*at) && !is_dot) {
-            return at;
-        }
-        n_parts += is_dot;
+/* Too few parts are told in whole: what is wrong is not what stands at their end. */
+static status report_name(reading *r, const char *at, const char *wrong) {
+    static const char left_out[] = "; the inputs below this line are left out", expected[] = "an operator's name such as aten.add.Tensor";
+    if (wrong < r->line_end || at == r->line_end) {
+        return report_expected(r, wrong, expected, left_out);
     }
-    return n_parts == 3 && is_name_char(end[-1]) ? NULL : end;
+    text missing = {0};
+    error message;
+    recorded_name_add_missing(r->set->table, at, (size_t)(r->line_end - at), &missing);
+    fail_at(&message, ASSAY_PARSE, r->line_number, (int)(at - r->line) + 1, "expected %s, got %s%s", expected, text_get(&missing), left_out);
+    text_clear(&missing);
+    return report(r, &message);
 }
 
 static status read_operator(reading *r, const char *at) {
     at = skip_blanks(r, at);
-    const char *wrong = bad_name(at, r->line_end);
+    const char *wrong = recorded_name_wrong(at, r->line_end);
     r->section_is_bad = wrong != NULL;
     r->operator_name = wrong == NULL ? at : NULL;
     r->operator_length = wrong == NULL ? (size_t)(r->line_end - at) : 0;
     r->operator_line = r->line_number;
     r->operator_column = (int32_t)(at - r->line) + 1;
     r->operator_position = find_operator(r->set, at, r->operator_length);
-    return wrong == NULL ? ASSAY_OK
-                         : report_expected(r, wrong, "an operator's name such as aten.add.Tensor",
-                                           "; the inputs below this line are left out");
+    return wrong == NULL ? ASSAY_OK : report_name(r, at, wrong);
 }
 
 /* CALLS in "cnt: CALLS, ", a positive number, and where the call's text begins. A bad one is reported and leaves 0. */
@@ -407,7 +403,8 @@ static status report_the_rest(reading *r) {
         return ASSAY_OK;
     }
     error what;
-    fail(&what, ASSAY_PARSE, "%zu lines besides those above were left out", r->n_bad - n_kept);
+    size_t n = r->n_bad - n_kept;
+    fail(&what, ASSAY_PARSE, "%zu line%s besides those above %s left out", n, n == 1 ? "" : "s", n == 1 ? "was" : "were");
     return inputs_add_diagnostic(r->set, &(inputs_diagnostic){.file = r->file, .message = what.message}, r->err);
 }
 

@@ -15,128 +15,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* --- points ------------------------------------------------------------------------------------------------------------------ */
-
-/* By the whole name, without its namespace, or without its overload as well: 'relu' is all overloads of aten.relu. */
-static bool matches_name(const char *glob, const char *name) {
-    const char *own = name + (text_starts_with(name, "aten.") ? strlen("aten.") : 0), *dot = strchr(own, '.');
-    char short_name[256];
-    bool has_overload = own != name && dot != NULL && (size_t)(dot - name) < sizeof short_name;
-    snprintf(short_name, sizeof short_name, "%.*s", has_overload ? (int)(dot - name) : 0, name);
-    return text_matches(glob, name) || text_matches(glob, own) ||
-           (has_overload && (text_matches(glob, short_name) || text_matches(glob, short_name + (own - name))));
-}
-
-static bool matches(const char *glob, const inputs_operator *o) {
-    return strcmp(glob, "all") == 0 || matches_name(glob, o->name) || matches_name(glob, o->recorded);
-}
-
-static bool any_matches(const char *const *globs, size_t n, const inputs_operator *o) {
-    for (size_t i = 0; i < n; i++) {
-        if (matches(globs[i], o)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The recorded name that a mistyped one was meant for, its wildcards apart; NULL: none is near. */
-static const char *nearest_name(arena *memory, const inputs *set, const char *glob) {
-    const char **names = arena_make(memory, 4 * set->n_operators, sizeof *names);
-    char *typed = arena_text(memory, glob, strlen(glob)), *end = typed;
-    size_t n = 0;
-    if (names == NULL || typed == NULL) {
-        return NULL;
-    }
-    for (const char *at = glob; *at != '\0'; at++) {
-        *end = *at;
-        end += *at != '*' && *at != '?';
-    }
-    *end = '\0';
-    for (size_t i = 0; i < set->n_operators; i++) {
-        const char *name = set->operators[i].name, *own = name + (text_starts_with(name, "aten.") ? strlen("aten.") : 0);
-        const char *dot = strchr(own, '.');
-        names[n++] = name;
-        names[n++] = own;
-        for (int whole = 0; own != name && dot != NULL && whole < 2; whole++) {
-            const char *from = whole == 1 ? name : own, *short_name = arena_text(memory, from, (size_t)(dot - from));
-            names[n] = short_name;
-            n += short_name != NULL;
-        }
-    }
-    return text_nearest(typed, names, n);
-}
-
-static bool matches_any(const inputs *set, const char *glob) {
-    for (size_t i = 0; i < set->n_operators; i++) {
-        if (matches(glob, &set->operators[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* All that match nothing are told of at once. */
-static status check_globs(arena *memory, const inputs *set, const char *option, const char *const *globs, size_t n,
-                          error *err) {
-    text missing = {0}, nearest = {0};
-    int count = 0;
-    for (size_t g = 0; g < n; g++) {
-        if (matches_any(set, globs[g])) {
-            continue;
-        }
-        text_addf(&missing, "%s'%s'", count++ > 0 ? ", " : "", globs[g]);
-        const char *near = nearest_name(memory, set, globs[g]);
-        if (near != NULL) {
-            text_addf(&nearest, "%s'%s'", nearest.length > 0 ? ", " : "", near);
-        }
-    }
-    status result = ASSAY_OK;
-    if (count > 0) {
-        bool is_near = nearest.length > 0;
-        result = fail(err, ASSAY_INVALID, "%s %.300s %s none of the %zu recorded operators%s%.300s%s", option, text_get(&missing),
-                      count == 1 ? "matches" : "match", set->n_operators, is_near ? "; did you mean " : "", text_get(&nearest),
-                      is_near ? "?" : "");
-    }
-    text_clear(&missing);
-    text_clear(&nearest);
-    return result;
-}
-
-status operators_select(arena *memory, const op_table *table, const inputs *set, const operators_options *options,
-                        const operators_point **points, size_t *n, error *err) {
-    TRY(check_globs(memory, set, "--op", options->ops, options->n_ops, err));
-    TRY(check_globs(memory, set, "--skip", options->skips, options->n_skips, err));
-    operators_point *made = arena_make(memory, set->n_all, sizeof *made);
-    if (made == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a list of points");
-    }
-    size_t count = 0;
-    for (size_t i = 0; i < set->n_operators; i++) {
-        const inputs_operator *recorded = &set->operators[i];
-        bool wanted = options->n_ops == 0 || any_matches(options->ops, options->n_ops, recorded);
-        if (!wanted || any_matches(options->skips, options->n_skips, recorded)) {
-            continue;
-        }
-        const op *o = op_table_find(table, recorded->name);
-        int64_t from = options->start_index, to = (int64_t)recorded->n_items;
-        if (to - from > options->max_samples) {
-            to = from + options->max_samples;
-        }
-        for (int64_t k = from; k < to; k++) {
-            made[count++] = (operators_point){.recorded = recorded,
-                                              .in = recorded->items[k],
-                                              .o = o,
-                                              .sample_index = k,
-                                              .n_samples = to - from,
-                                              .sample = k - from};
-        }
-    }
-    *points = made;
-    *n = count;
-    return ASSAY_OK;
-}
-
 /* --- the worker's side ----------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
@@ -155,13 +33,9 @@ static status renew(void *self, error *err) {
     return worker_begin(j->link, j->progress->point, err);
 }
 
-static const char *file_of(const operators_options *o, size_t b) {
-    return o->backend_files != NULL ? o->backend_files[b] : o->backends[b];
-}
-
 static status open_backends(const operators_options *o, const op_table *table, backend **backends, error *err) {
     for (size_t b = 0; b < o->n_backends; b++) {
-        TRY(backend_open(table, file_of(o, b), &backends[b], err));
+        TRY(backend_open(table, o->backend_files != NULL ? o->backend_files[b] : o->backends[b], &backends[b], err));
     }
     return ASSAY_OK;
 }
@@ -258,80 +132,6 @@ static status worker_body_of_job(worker_link *link, void *self, error *err) {
     return result;
 }
 
-/* --- probing --------------------------------------------------------------------------------------------------------------- */
-
-typedef struct probe {
-    arena *memory;
-    const operators_options *options;
-    operators_backend *found;
-    size_t n;
-} probe;
-
-static status probe_body(worker_link *link, void *self, error *err) {
-    probe *p = self;
-    op_table *table = NULL;
-    TRY(op_table_new(&table, err));
-    for (size_t b = 0; b < p->options->n_backends; b++) {
-        backend *opened = NULL;
-        TRY(worker_begin(link, (int64_t)b, err));
-        TRY(backend_open(table, file_of(p->options, b), &opened, err));
-        TRY(worker_send(link, opened->name, strlen(opened->name), err));
-        TRY(worker_send(link, opened->doc, strlen(opened->doc), err));
-        opened->close(opened);
-    }
-    op_table_free(table);
-    return ASSAY_OK;
-}
-
-static status take_probe(void *self, const worker_message *message, error *err) {
-    probe *p = self;
-    if (message->kind != WORKER_DATA) {
-        return ASSAY_OK;
-    }
-    const char *kept = arena_text(p->memory, message->data, message->n);
-    if (kept == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for backends");
-    }
-    operators_backend *b = &p->found[p->n / 2];
-    *(p->n % 2 == 0 ? &b->name : &b->doc) = kept;
-    p->n++;
-    return ASSAY_OK;
-}
-
-static status check_names(const operators_options *o, const operators_backend *found, error *err) {
-    bool has_baseline = false;
-    for (size_t b = 0; b < o->n_backends; b++) {
-        has_baseline = has_baseline || strcmp(found[b].name, o->baseline) == 0;
-        for (size_t c = 0; c < b; c++) {
-            if (strcmp(found[b].name, found[c].name) == 0) {
-                return fail(err, ASSAY_INVALID, "two backends call themselves '%s' (%s and %s)", found[b].name,
-                            o->backends[c], o->backends[b]);
-            }
-        }
-    }
-    return has_baseline ? ASSAY_OK
-                        : fail(err, ASSAY_INVALID, "the baseline '%s' is not among the backends; add --backend %s",
-                               o->baseline, o->baseline);
-}
-
-status operators_probe(arena *memory, const operators_options *options, const operators_backend **backends, error *err) {
-    probe p = {.memory = memory, .options = options};
-    p.found = arena_make(memory, options->n_backends, sizeof *p.found);
-    if (p.found == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for backends");
-    }
-    worker_options w = {.timeout_s = options->timeout_s, .on_message = take_probe, .callback_arg = &p};
-    worker_outcome outcome;
-    TRY(worker_run(&w, probe_body, &p, &outcome, err));
-    if (outcome.end != WORKER_END_OK) {
-        size_t at = outcome.last_point >= 0 ? (size_t)outcome.last_point : 0;
-        return fail(err, outcome.err.code, "backend '%s': %s", options->backends[at], outcome.err.message);
-    }
-    TRY(check_names(options, p.found, err));
-    *backends = p.found;
-    return ASSAY_OK;
-}
-
 /* --- the supervisor's side ------------------------------------------------------------------------------------------------- */
 
 typedef struct supervisor {
@@ -376,8 +176,7 @@ static void on_idle(void *self) {
 static status write_verdict(supervisor *s, size_t point, size_t b, record_status verdict, const char *reason, error *err) {
     record r;
     const operators_options *o = s->j->options;
-    const char *name = s->j->names[b].name;
-    point_record_base(s->memory, o, &s->j->points[point], name, strcmp(name, o->baseline) == 0, &r);
+    point_record_base(s->memory, o, &s->j->points[point], s->j->names, b, &r);
     r.status = verdict;
     r.reason = reason;
     text line = {0};

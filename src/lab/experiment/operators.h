@@ -36,7 +36,7 @@ typedef struct operators_options {
     const char *const *backend_files; /* what backend_open is given for each: where a name stands for a plug-in found by other
                                          means, its path; NULL: backends themselves */
     size_t n_backends;
-    const char *baseline;   /* one of the backends' names */
+    const char *baseline;   /* one of the backends, by the name that it gives itself or as it stands in `backends` */
     int64_t max_samples;    /* inputs per operator */
     int64_t start_index;
     int repeats;            /* 0: each backend runs once and is checked; nothing is measured */
@@ -73,14 +73,24 @@ typedef struct operators_point {
 status operators_select(arena *memory, const op_table *table, const inputs *set, const operators_options *options,
                         const operators_point **points, size_t *n, error *err);
 
-/* A backend as a run will use it: what it calls itself. */
+/* Whether the point could be measured at all, as far as that is known without its memory: the operator is there, the input is a call
+   of it, its shapes go together and it fits. *reason says why not, in the arena or constant. */
+status operators_check(arena *memory, const op_table *table, const operators_options *options, const operators_point *what,
+                       const char **reason);
+
+/* A backend as a run will use it. */
 typedef struct operators_backend {
-    const char *name;
+    const char *name; /* what it calls itself */
     const char *doc;
+    const char *argument; /* how it was asked for: its name, or a plug-in's path */
+    bool is_baseline;     /* of one in a run */
 } operators_backend;
 
+/* Whether two arguments ask for one backend: the same words, or two paths of one file. */
+bool operators_is_same_backend(const char *a, const char *b);
+
 /* Opens each backend in a process of its own and asks for its name, so that a plug-in that crashes at loading is an error
-   message. INVALID: two of one name; the baseline is not among them. Fails with what opening fails with. */
+   message. INVALID: two of one name; the baseline is not among them (the nearest name is told). Fails with what opening fails with. */
 status operators_probe(arena *memory, const operators_options *options, const operators_backend **backends, error *err);
 
 /* What the caller hears of a run, on its own thread. A failure from on_record ends the run with that failure. */

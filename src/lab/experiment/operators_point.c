@@ -3,6 +3,7 @@
 #include "lab/experiment/operators_point.h"
 
 #include "device/instructions.h"
+#include "lab/experiment/operators_check.h"
 #include "lab/experiment/operators_profile.h"
 #include "lab/experiment/repro.h"
 #include "lab/experiment/save.h"
@@ -24,8 +25,8 @@ const char *point_stage_text(int32_t stage) {
 
 /* --- records -------------------------------------------------------------------------------------------------------------- */
 
-void point_record_base(arena *memory, const operators_options *options, const operators_point *what, const char *name,
-                       bool baseline, record *out) {
+void point_record_base(arena *memory, const operators_options *options, const operators_point *what,
+                       const operators_backend *backends, size_t b, record *out) {
     *out = RECORD_EMPTY;
     size_t n = what->in->n_uses;
     const char **models = arena_make(memory, n, sizeof *models);
@@ -43,8 +44,8 @@ void point_record_base(arena *memory, const operators_options *options, const op
     out->n_models = models != NULL && calls != NULL ? n : 0;
     out->calls = what->in->n_calls;
     out->sample_index = what->sample_index;
-    out->backend = name;
-    out->baseline = baseline;
+    out->backend = backends[b].name;
+    out->baseline = backends[b].is_baseline;
     out->device = "cpu";
     out->dtype = dtype_mode_name(repro_dtype(options, what->in));
     out->threads = options->threads;
@@ -54,7 +55,7 @@ void point_record_base(arena *memory, const operators_options *options, const op
     out->machine = options->machine;
     out->assay_version = options->version;
     out->is_view = what->o != NULL && what->o->row->is_view;
-    out->repro = repro_make(memory, options, what, name);
+    out->repro = repro_make(memory, options, what, backends, b);
 }
 
 static void set_verdict(arena *memory, record *r, record_status s, const char *reason) {
@@ -128,23 +129,9 @@ static status collect_ranges(point *p, error *err) {
     return ASSAY_OK;
 }
 
-/* The nearest name as a recording would have it. */
-static status fail_unknown(const point *p, error *err) {
-    const input *in = p->what->in;
-    const char *name = p->what->recorded->name, *near = op_table_nearest(p->context->table, name);
-    bool is_short = near != NULL && text_starts_with(name, "aten.") && !text_starts_with(near, "aten.");
-    return fail_at(err, ASSAY_UNSUPPORTED, in->operator_line, in->operator_column, "no operator is called %s%s%s%s%s", name,
-                   near != NULL ? "; did you mean '" : "", is_short ? "aten." : "", near != NULL ? near : "", near != NULL ? "'?" : "");
-}
-
 static status bind_and_fill(point *p, error *err) {
     const operators_options *o = p->context->options;
-    const input *in = p->what->in;
-    if (p->what->o == NULL && in->graph == NULL) {
-        return fail_unknown(p, err);
-    }
-    const bind_options bind = {.dtype = repro_dtype(o, in), .channels_last = o->bind.channels_last};
-    TRY(workload_read(p->memory, p->context->table, p->what->o, in, &bind, &p->work, err));
+    TRY(point_read(p->memory, p->context->table, o, p->what, &p->work, err));
     TRY(workload_fill(p->memory, &p->work, o->seed, (int)p->n_backends, o->check_accuracy,
                       (memory_limit){o->max_memory_bytes, "--max-memory"}, err));
     TRY(output_memory_make(&p->outputs, &p->work.g, err));
@@ -156,15 +143,6 @@ static status expect(point *p, error *err) {
     uint64_t seed = p->context->options->seed;
     return w->is_graph ? expectation_make_graph(p->memory, &w->g, &w->kept, seed, &p->expected, err)
                        : expectation_make(p->memory, &w->bound.call, &w->inferred, seed, &p->expected, err);
-}
-
-static const char *with_place(const point *p, const error *err) {
-    const input *in = p->what->in;
-    if (err->line == 0) {
-        return err->message;
-    }
-    const char *placed = arena_format(p->memory, "%s:%d:%d: %s", in->file->path, err->line, err->column, err->message);
-    return placed != NULL ? placed : err->message;
 }
 
 static status check_plan(point *p, size_t b, error *err) {
@@ -338,7 +316,7 @@ static status run_stages(point *p, error *err) {
     profile_span(p->context->profile, "user_annotation", "make inputs", from, NULL, 0);
     profile_memory(p->context->profile);
     if (made != ASSAY_OK) {
-        verdict_for_all(p, made == ASSAY_TOO_LARGE ? RECORD_SKIPPED : status_of(made), with_place(p, &reason));
+        verdict_for_all(p, made == ASSAY_TOO_LARGE ? RECORD_SKIPPED : status_of(made), point_reason(p->memory, p->what, &reason));
         return ASSAY_OK;
     }
     save_inputs(p->context->options->save_directory, p->what, &p->work, p->context->options->seed, &p->context->progress->saved);
@@ -372,8 +350,7 @@ status point_run(arena *memory, const point_context *context, const operators_po
     int64_t from = clock_now_ns(&context->clock);
     outputs_init(&p.work.inferred);
     for (size_t b = 0; b < p.n_backends; b++) {
-        const char *name = context->names[b].name;
-        point_record_base(memory, o, what, name, strcmp(name, o->baseline) == 0, &records[b]);
+        point_record_base(memory, o, what, context->names, b, &records[b]);
     }
     p.plans = arena_make(memory, p.n_backends, sizeof *p.plans);
     status result = p.plans != NULL ? run_stages(&p, err) : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");

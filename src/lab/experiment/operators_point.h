@@ -37,9 +37,9 @@ typedef struct point_context {
     profile *profile; /* NULL: no trace is written */
 } point_context;
 
-/* Fills in what every record of a point has: operator, input, models, options, machine, repro. */
-void point_record_base(arena *memory, const operators_options *options, const operators_point *what, const char *name,
-                       bool baseline, record *out);
+/* Fills in what every record of a point on backend b has: operator, input, models, options, machine, repro. */
+void point_record_base(arena *memory, const operators_options *options, const operators_point *what,
+                       const operators_backend *backends, size_t b, record *out);
 
 /* Measures the point on every backend b with excluded[b] false and writes records[b]; all in `memory`. Fails only when the
    worker cannot go on (the supervisor is gone). */

@@ -8,14 +8,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *backend_argument(const operators_options *o, const char *name) {
+/* What a command is about: a backend, and what it is compared with, which may be the same. */
+typedef struct compared {
+    const operators_backend *own, *baseline;
+} compared;
+
+static compared find_compared(const operators_options *o, const operators_backend *backends, size_t b) {
+    compared c = {&backends[b], &backends[b]};
     for (size_t i = 0; i < o->n_backends; i++) {
-        const char *file = strrchr(o->backends[i], '/');
-        if (file != NULL && strcmp(o->backends[i], name) != 0 && strstr(file, name) != NULL) {
-            return o->backends[i];
-        }
+        c.baseline = backends[i].is_baseline ? &backends[i] : c.baseline;
     }
-    return name;
+    return c;
 }
 
 dtype_mode repro_dtype(const operators_options *o, const input *in) {
@@ -28,13 +31,13 @@ static bool is_kind(const char *name, const char *kind) {
     return strncmp(name, kind, n) == 0 && (name[n] == '\0' || name[n] == ':');
 }
 
-/* Whether the command names a backend of that kind, here or as its baseline. */
-static bool involves(const operators_options *o, const char *name, const char *kind) {
-    return is_kind(name, kind) || is_kind(o->baseline, kind);
+/* Whether the command asks for a backend of that kind, here or as its baseline. */
+static bool involves(compared c, const char *kind) {
+    return is_kind(c.own->argument, kind) || is_kind(c.baseline->argument, kind);
 }
 
-static bool involves_torch(const operators_options *o, const char *name) {
-    return involves(o, name, "torch") || involves(o, name, "inductor");
+static bool involves_torch(compared c) {
+    return involves(c, "torch") || involves(c, "inductor");
 }
 
 static void add_variable(text *t, const char *name, const char *value) {
@@ -43,7 +46,7 @@ static void add_variable(text *t, const char *name, const char *value) {
     text_add_char(t, ' ');
 }
 
-static void add_environment(text *t, const operators_options *o, const char *name) {
+static void add_environment(text *t, const operators_options *o, compared c) {
     const operators_repro *say = &o->repro;
     if (isa_is_limited()) {
         add_variable(t, "ASSAY_ISA", isa_name(isa_best()));
@@ -51,10 +54,10 @@ static void add_environment(text *t, const operators_options *o, const char *nam
     if (say->suites_place != NULL) {
         add_variable(t, "ASSAY_SUITES", say->suites_place);
     }
-    if (say->compiler != NULL && involves(o, name, "compiled")) {
+    if (say->compiler != NULL && involves(c, "compiled")) {
         add_variable(t, "ASSAY_CC", say->compiler);
     }
-    if (say->torch_place != NULL && say->torch_python == NULL && involves_torch(o, name)) {
+    if (say->torch_place != NULL && say->torch_python == NULL && involves_torch(c)) {
         add_variable(t, "ASSAY_TORCH_PYTHON", say->torch_place);
     }
 }
@@ -78,30 +81,31 @@ static void add_limits(text *t, const operators_options *o) {
     }
     if (o->repro.has_timeout) {
         text_add(t, " --sample-timeout ");
-        text_add_double(t, o->timeout_s);
+        text_add_plain_double(t, o->timeout_s);
     }
 }
 
-const char *repro_make(arena *memory, const operators_options *o, const operators_point *p, const char *name) {
+const char *repro_make(arena *memory, const operators_options *o, const operators_point *p, const operators_backend *backends, size_t b) {
     text t = {0};
+    compared c = find_compared(o, backends, b);
     bool by_file = p->in->graph != NULL && o->repro.has_files;
-    add_environment(&t, o, name);
+    add_environment(&t, o, c);
     text_add(&t, "assay operators ");
     add_input(&t, o, p, by_file);
     text_addf(&t, " --dtype %s --backend ", dtype_mode_name(repro_dtype(o, p->in)));
-    text_add_shell_word(&t, backend_argument(o, name));
+    text_add_shell_word(&t, c.own->argument);
     text_addf(&t, " --repeats %d --precision ", o->repeats);
-    text_add_double(&t, o->precision);
+    text_add_plain_double(&t, o->precision);
     text_add(&t, " --min-time ");
-    text_add_double(&t, o->min_time_s);
+    text_add_plain_double(&t, o->min_time_s);
     text_addf(&t, " --threads %d --seed %" PRIu64, o->threads, o->seed);
-    if (strcmp(name, o->baseline) != 0) {
+    if (c.own != c.baseline) {
         text_add(&t, " --backend ");
-        text_add_shell_word(&t, backend_argument(o, o->baseline));
+        text_add_shell_word(&t, c.baseline->argument);
     }
     text_add(&t, " --baseline ");
-    text_add_shell_word(&t, o->baseline);
-    if (o->repro.torch_python != NULL && involves_torch(o, name)) {
+    text_add_shell_word(&t, c.baseline->name);
+    if (o->repro.torch_python != NULL && involves_torch(c)) {
         text_add(&t, " --torch-python ");
         text_add_shell_word(&t, o->repro.torch_python);
     }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* suites/embedded.txt, made into an array by cmake/embed.cmake. */
 extern const char suites_embedded[];
@@ -64,6 +65,36 @@ static bool look_in(const char *place, size_t n, const char *folder, text *found
     return !found->failed && is_directory(found->data);
 }
 
+/* What is installed is found wherever the whole was put: `cmake --install --prefix OTHER`, or a folder that was moved. `relative` is
+   the way from the program's folder, "../share/assay". */
+static bool add_beside_program(const char *relative, text *out) {
+    char program[4096];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *end = n > 0 ? memrchr(program, '/', (size_t)n) : NULL;
+    while (end != NULL && strncmp(relative, "../", 3) == 0) {
+        end = memrchr(program, '/', (size_t)(end - program));
+        relative += 3;
+    }
+    if (end != NULL) {
+        text_addf(out, "%.*s/%s/suites", (int)(end - program), program, relative);
+    }
+    return end != NULL;
+}
+
+static bool look_in_installed(const char *folder, text *found, text *tried) {
+#ifdef ASSAY_DATADIR
+    static const char built_for[] = ASSAY_DATADIR "/suites";
+    text beside = {0};
+    bool is_elsewhere = add_beside_program(ASSAY_DATADIR_FROM_PROGRAM, &beside) && strcmp(text_get(&beside), built_for) != 0;
+    bool is_found = is_elsewhere && look_in(text_get(&beside), beside.length, folder, found, tried);
+    text_clear(&beside);
+    return is_found || look_in(built_for, strlen(built_for), folder, found, tried);
+#else
+    (void)folder, (void)found, (void)tried;
+    return false;
+#endif
+}
+
 static bool look_everywhere(const char *folder, const char *search_path, text *found, text *tried) {
     const char *at = search_path != NULL ? search_path : "";
     while (*at != '\0') {
@@ -73,12 +104,7 @@ static bool look_everywhere(const char *folder, const char *search_path, text *f
         }
         at += n + (at[n] == ':');
     }
-#ifdef ASSAY_DATADIR
-    static const char installed[] = ASSAY_DATADIR "/suites";
-    return look_in(installed, strlen(installed), folder, found, tried);
-#else
-    return false;
-#endif
+    return look_in_installed(folder, found, tried);
 }
 
 status suites_directory(const suite *which, const char *search_path, text *out, error *err) {

@@ -24,8 +24,8 @@ const suite *suites_all(size_t *out_n);
 status suites_find(const char *name, const suite **out, error *err);
 
 /* Adds to out the directory that holds the suite: the first of the folders in search_path (directories separated by
-   ':', empty ones skipped, may be NULL: the caller's $ASSAY_SUITES), then of the installed suites, that has it. A
-   directory named like the suite's folder itself counts as well. NOT_FOUND, with where it was looked for and how to
+   ':', empty ones skipped, may be NULL: the caller's $ASSAY_SUITES), then of the suites installed beside this program, then
+   where the build was to be installed, that has it. A directory named like the suite's folder itself counts as well. NOT_FOUND, with where it was looked for and how to
    get one, otherwise, or for the built-in suite, which lies nowhere. out is untouched on failure. */
 status suites_directory(const suite *which, const char *search_path, text *out, error *err);
 

@@ -73,6 +73,7 @@ status utilization_measure(const utilization_program *program, const utilization
     }
     const trace_options reading = {.base = TRACE_BASE_GIVEN,
                                    .wall_time_s = result.wall_s,
+                                   .is_of_runs = true,
                                    .by_operator = options->by_operator,
                                    .label = options->label};
     TRY(trace_figures_of_file(result.path, &reading, memory, &result.figures, err));

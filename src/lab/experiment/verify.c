@@ -176,6 +176,11 @@ static const char *output_name(int i, char *name) {
     return name;
 }
 
+/* A NaN's sign says nothing, and C's printf shows it. */
+static double without_sign(double value) {
+    return isnan(value) ? (double)NAN : value;
+}
+
 static status say_where(const char *what, const tensor *t, const agreement *a, error *err) {
     text at = {0};
     int64_t index[TENSOR_MAX_DIMS];
@@ -190,7 +195,8 @@ static status say_where(const char *what, const tensor *t, const agreement *a, e
     status result = fail(err, ASSAY_INTERNAL,
                          "%s[%s] is %.9g, expected %.9g (tolerance %.3g); %" PRId64 " of %" PRId64
                          " checked elements are off",
-                         what, text_get(&at), a->actual_at_worst, a->expected_at_worst, a->tolerance_at_worst, a->bad,
+                         what, text_get(&at), without_sign(a->actual_at_worst), without_sign(a->expected_at_worst),
+                         without_sign(a->tolerance_at_worst), a->bad,
                          a->checked);
     text_clear(&at);
     return result;

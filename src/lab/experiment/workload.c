@@ -74,14 +74,19 @@ static status check_bytes(double needed, memory_limit most, error *err) {
 
 /* Shapes first, memory after: an input that does not fit is known before a byte is taken. Where the shape depends on values,
    inputs must come first. */
-static status fill_call(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, memory_limit most, error *err) {
-    op_call *call = &w->bound.call;
-    status inferred = op_infer(call, &w->inferred, err);
-    bool needs_values = inferred == ASSAY_UNSUPPORTED;
-    if (inferred != ASSAY_OK && !needs_values) {
+status workload_check(workload *w, int n_plans, bool checks, memory_limit most, error *err) {
+    if (w->is_graph) {
+        return check_bytes(graph_bytes(w, n_plans, checks), most, err);
+    }
+    status inferred = op_infer(&w->bound.call, &w->inferred, err);
+    if (inferred != ASSAY_OK && inferred != ASSAY_UNSUPPORTED) {
         return inferred;
     }
-    TRY(check_bytes(needs_values ? 4 * w->bound.input_bytes : call_bytes(w, n_plans, checks), most, err));
+    return check_bytes(inferred == ASSAY_UNSUPPORTED ? 4 * w->bound.input_bytes : call_bytes(w, n_plans, checks), most, err);
+}
+
+static status fill_call(arena *memory, workload *w, uint64_t seed, error *err) {
+    op_call *call = &w->bound.call;
     TRY(bound_allocate(&w->bound, &device_cpu, err));
     call->seed = seed;
     TRY(op_fill_inputs(call, seed, err));
@@ -91,8 +96,7 @@ static status fill_call(arena *memory, workload *w, uint64_t seed, int n_plans, 
     return graph_of_call(memory, call, &w->inferred, &w->g, err);
 }
 
-static status fill_graph(workload *w, uint64_t seed, int n_plans, bool checks, memory_limit most, error *err) {
-    TRY(check_bytes(graph_bytes(w, n_plans, checks), most, err));
+static status fill_graph(workload *w, uint64_t seed, error *err) {
     TRY(graph_allocate(&w->g, &device_cpu, err));
     graph_seed(&w->g, seed);
     graph_cost(&w->g, &w->cost);
@@ -100,8 +104,8 @@ static status fill_graph(workload *w, uint64_t seed, int n_plans, bool checks, m
 }
 
 status workload_fill(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, memory_limit most, error *err) {
-    TRY(w->is_graph ? fill_graph(w, seed, n_plans, checks, most, err)
-                    : fill_call(memory, w, seed, n_plans, checks, most, err));
+    TRY(workload_check(w, n_plans, checks, most, err));
+    TRY(w->is_graph ? fill_graph(w, seed, err) : fill_call(memory, w, seed, err));
     return pristine_keep(memory, &w->g, &w->kept, err);
 }
 

@@ -32,6 +32,10 @@ typedef struct workload {
 status workload_read(arena *memory, const op_table *table, const op *o, const input *in, const bind_options *options,
                      workload *w, error *err);
 
+/* Whether workload_fill would find the shapes right and enough memory; takes none. TOO_LARGE, or as of op_infer. A shape that depends on
+   values is not known yet: what it needs is taken for a multiple of the inputs. */
+status workload_check(workload *w, int n_plans, bool checks, memory_limit most, error *err);
+
 /* Gives the inputs memory and valid values, and the graph its shapes. TOO_LARGE beyond `most`, before anything is taken;
    n_plans is how many backends make outputs of their own, `checks` whether a reference runs besides. */
 status workload_fill(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, memory_limit most, error *err);

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "lab/measure/clock.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Bytes per nanosecond are GB/s (10^9). A copy counts what it reads and what it writes; it is memcpy's or that of a loop with stores past the
@@ -18,10 +19,13 @@ typedef struct bandwidth {
 } bandwidth;
 
 /* The best of several passes of plain loops over size_bytes of memory (at least 4096), each thread in its own part, for
-   at least min_time_s each way. A footprint that fits in a cache measures that cache. threads >= 1. INVALID,
+   at least min_time_s each way, and up to four times that while the fastest passes differ. A footprint that fits in a cache measures that cache. threads >= 1. INVALID,
    OUT_OF_MEMORY: out is untouched. */
 status ceilings_bandwidth(size_t size_bytes, int threads, double min_time_s, const lab_clock *clock, bandwidth *out,
                           error *err);
+
+/* Whether other work must have kept the nearer memory's rate so low: it is none at all, or by far below that of memory further away. */
+bool ceilings_is_disturbed(double nearer_gbytes_per_s, double further_gbytes_per_s);
 
 /* The loops themselves, for who takes turns with them. */
 typedef struct bandwidth_loops bandwidth_loops;

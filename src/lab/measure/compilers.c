@@ -16,22 +16,26 @@ static bool is_program(const char *path) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The program's file, links followed; NULL when there is none. A name with a slash is a path already. */
+/* Where the program is; NULL: nowhere. A name with a slash is a path already. */
 static char *find_program(arena *a, const char *name) {
-    char found[PATH_MAX];
     if (strchr(name, '/') != NULL) {
-        return is_program(name) && realpath(name, found) != NULL ? arena_text(a, found, strlen(found)) : NULL;
+        return is_program(name) ? arena_text(a, name, strlen(name)) : NULL;
     }
     const char *folders = getenv("PATH");
     for (const char *at = folders; at != NULL && *at != '\0'; at += *at == ':') {
         size_t n = strcspn(at, ":");
         char *path = arena_format(a, "%.*s/%s", (int)n, at, name);
-        if (path != NULL && n > 0 && is_program(path) && realpath(path, found) != NULL) {
-            return arena_text(a, found, strlen(found));
+        if (path != NULL && n > 0 && is_program(path)) {
+            return path;
         }
         at += n;
     }
     return NULL;
+}
+
+static char *follow_links(arena *a, const char *path) {
+    char found[PATH_MAX];
+    return realpath(path, found) != NULL ? arena_text(a, found, strlen(found)) : NULL;
 }
 
 /* The first line of what it says. NULL: no answer. */
@@ -49,20 +53,58 @@ static char *ask_version(arena *a, const char *path) {
     return answer;
 }
 
+/* What is said behind the first word, in which gcc repeats how it was called. */
+static const char *behind_name(const char *version) {
+    return version != NULL ? version + strcspn(version, " ") : "";
+}
+
+/* One file is several compilers where a launcher such as ccache stands in for them: then what they say differs. */
+static machine_compiler *find_twin(machine_compiler *found, size_t n, const char *path, const char *version) {
+    for (size_t i = 0; i < n; i++) {
+        if (found[i].path != NULL && strcmp(found[i].path, path) == 0 && strcmp(behind_name(found[i].version), behind_name(version)) == 0) {
+            return &found[i];
+        }
+    }
+    return NULL;
+}
+
+static status add_compiler(arena *a, const char *name, bool is_used, machine_compiler *found, size_t *n, error *err) {
+    char *program = find_program(a, name), *path = program != NULL ? follow_links(a, program) : NULL;
+    char *kept = arena_text(a, name, strlen(name));
+    if (path == NULL && is_used) {
+        found[(*n)++] = (machine_compiler){.name = kept, .is_used = true};
+    }
+    if (path != NULL) {
+        char *version = ask_version(a, program);
+        machine_compiler *twin = find_twin(found, *n, path, version);
+        if (twin == NULL) {
+            found[(*n)++] = (machine_compiler){.name = kept, .path = path, .is_used = is_used, .version = version};
+        } else {
+            twin->is_used = twin->is_used || is_used;
+            twin->name = strcmp(twin->name, name) != 0 ? arena_format(a, "%s, %s", twin->name, name) : twin->name;
+            kept = (char *)twin->name;
+        }
+    }
+    return kept != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compilers' names");
+}
+
 status machine_find_compilers(arena *a, const machine_compiler **out, size_t *n, error *err) {
     const char *chosen = getenv("ASSAY_CC");
-    const char *names[] = {"cc", "gcc", "clang", chosen};
-    machine_compiler *found = arena_make(a, countof(names), sizeof *found);
+    const char *used = chosen != NULL && chosen[0] != '\0' ? chosen : "cc";
+    const char *const names[] = {"cc", "gcc", "clang"};
+    machine_compiler *found = arena_make(a, countof(names) + 1, sizeof *found);
     if (found == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compilers' names");
     }
+    bool is_other = true; /* the one that is used has a name of its own */
     size_t count = 0;
     for (size_t i = 0; i < countof(names); i++) {
-        char *path = names[i] != NULL && names[i][0] != '\0' ? find_program(a, names[i]) : NULL;
-        char *name = path != NULL ? arena_text(a, names[i], strlen(names[i])) : NULL;
-        if (name != NULL) {
-            found[count++] = (machine_compiler){.name = name, .path = path, .version = ask_version(a, path)};
-        }
+        bool is_used = strcmp(names[i], used) == 0;
+        is_other = is_other && !is_used;
+        TRY(add_compiler(a, names[i], is_used, found, &count, err));
+    }
+    if (is_other) {
+        TRY(add_compiler(a, used, true, found, &count, err));
     }
     *out = found;
     *n = count;

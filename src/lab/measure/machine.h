@@ -9,8 +9,9 @@
 
 /* A compiler found on $PATH. */
 typedef struct machine_compiler {
-    const char *name;    /* "cc" */
-    const char *path;    /* the file that it is, links followed */
+    const char *name;    /* "cc"; "cc, gcc" where these are one */
+    const char *path;    /* the file that it is, links followed; NULL: it is not there */
+    bool is_used;        /* for emitted code */
     const char *version; /* first line of --version, run without a shell; NULL when it did not answer within 5 s */
 } machine_compiler;
 
@@ -23,7 +24,8 @@ status machine_read(arena *a, const char *root, machine_facts *out, error *err);
    microsecond: the core's clock while it works. */
 double machine_measure_clock_mhz(void);
 
-/* cc, gcc, clang and $ASSAY_CC's compiler, those that exist, in that order. Starts one short process for each. */
+/* cc, gcc, clang and $ASSAY_CC's compiler, those that exist, in that order, each once; and the one that is used ($ASSAY_CC's, else cc) in
+   any case. Starts one short process for each. */
 status machine_find_compilers(arena *a, const machine_compiler **out, size_t *n, error *err);
 
 #endif

@@ -5,13 +5,15 @@
 #include "lab/report/terminal.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct table_cell_text {
-    const char *value; /* NULL: nothing there */
+    const char *value;   /* NULL: nothing there */
+    const char *shorter; /* NULL: it has no other form */
     table_style style;
 } table_cell_text;
 
@@ -21,7 +23,7 @@ struct table_row {
     table_cell_text *cells;
 };
 
-enum { GAP = 2, LEAST_SHRUNK = 8, EASILY_READ = 28, LEAST_WRAPPED = 24 };
+enum { GAP = 2, LEAST_SHRUNK = 8, LEAST_READ = 16, EASILY_READ = 28, LEAST_WRAPPED = 24, MOST_HEADER = 12 };
 static const char rule_piece[] = "\xe2\x94\x80"; /* a horizontal box line */
 static const char ellipsis[] = "\xe2\x80\xa6";
 static const char *const style_codes[] = {"", "\033[1m", "\033[2m", "\033[32m", "\033[33m", "\033[31m"};
@@ -78,6 +80,15 @@ void table_cell(table *t, const char *value, table_style style) {
     t->failed |= cell->value == NULL;
 }
 
+void table_cell_short(table *t, const char *value, const char *shorter, table_style style) {
+    table_cell(t, value, style);
+    if (!t->failed) {
+        table_cell_text *cell = &t->last->cells[t->filled - 1];
+        cell->shorter = shorter != NULL ? arena_text(t->memory, shorter, strlen(shorter)) : NULL;
+        t->failed |= cell->shorter == NULL;
+    }
+}
+
 void table_cellf(table *t, table_style style, const char *format, ...) {
     text value = {0};
     va_list args;
@@ -93,10 +104,19 @@ void table_cellf(table *t, table_style style, const char *format, ...) {
 
 /* How a table is written: what it says above its columns, how wide they are, and which there are. */
 typedef struct layout {
-    const char **headers;
+    const char **headers; /* what is to be said, and */
+    const char **shown;   /* how: in short, perhaps over several lines */
     size_t *widths;
     bool *left_out;
+    bool is_short;
 } layout;
+
+/* What a cell of a row shows; "" where it has nothing. */
+static const char *value_of(const table_row *row, size_t i, const layout *l) {
+    const table_cell_text *cell = &row->cells[i];
+    const char *value = l->is_short && cell->shorter != NULL ? cell->shorter : cell->value;
+    return value != NULL ? value : "";
+}
 
 /* The k-th line of a header, bottom-aligned over `lines` lines; its length in *n, 0 where it has none. */
 static const char *header_line(const char *header, int k, int lines, size_t *n) {
@@ -116,7 +136,7 @@ static int header_lines(const table *t, const layout *l) {
     int most = 1;
     for (size_t i = 0; i < t->n_columns; i++) {
         int own = 1;
-        for (const char *p = l->headers[i]; *p != '\0'; p++) {
+        for (const char *p = l->left_out[i] ? "" : l->shown[i]; *p != '\0'; p++) {
             own += *p == '\n';
         }
         most = own > most ? own : most;
@@ -128,20 +148,43 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-static void find_widths(const table *t, const layout *l) {
+/* "compiled:" over "autotune" where that is short. */
+static status break_headers(const table *t, layout *l, error *err) {
+    for (size_t i = 0; i < t->n_columns; i++) {
+        text broken = {0};
+        l->shown[i] = l->headers[i];
+        for (const char *p = l->headers[i]; l->is_short && *p != '\0'; p++) {
+            text_add_char(&broken, *p);
+            text_add(&broken, *p == ':' ? "\n" : "");
+        }
+        if (broken.length > 0 || broken.failed) {
+            l->shown[i] = broken.failed ? NULL : arena_text(t->memory, broken.data, broken.length);
+        }
+        text_clear(&broken);
+        if (l->shown[i] == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a table");
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status find_widths(const table *t, layout *l, error *err) {
+    TRY(break_headers(t, l, err));
     int lines = header_lines(t, l);
     for (size_t i = 0; i < t->n_columns; i++) {
         l->widths[i] = 0;
-        for (int k = 0; k < lines; k++) {
+        for (int k = 0; !l->left_out[i] && k < lines; k++) {
             size_t n = 0;
-            const char *line = header_line(l->headers[i], k, lines, &n);
-            l->widths[i] = larger(l->widths[i], text_columns(line, n));
+            const char *line = header_line(l->shown[i], k, lines, &n);
+            size_t columns = text_columns(line, n);
+            l->widths[i] = larger(l->widths[i], l->is_short && columns > MOST_HEADER ? MOST_HEADER : columns);
         }
         for (const table_row *row = t->first; row != NULL; row = row->next) {
-            const char *value = row->is_rule ? NULL : row->cells[i].value;
-            l->widths[i] = larger(l->widths[i], value != NULL ? text_columns(value, strlen(value)) : 0);
+            const char *value = row->is_rule ? "" : value_of(row, i, l);
+            l->widths[i] = larger(l->widths[i], text_columns(value, strlen(value)));
         }
     }
+    return ASSAY_OK;
 }
 
 static size_t whole_width(const table *t, const layout *l) {
@@ -182,15 +225,21 @@ static bool leave_out(const table *t, const layout *l, size_t i) {
     return l->headers[i + 1] != NULL;
 }
 
-/* Leaves out the columns that are easiest spared. */
-static status spare_some(const table *t, const layout *l, bool *any, error *err) {
-    int most = 0;
+/* Whether column i may be left out now. */
+static bool is_spare(const table *t, const layout *l, size_t i, bool late) {
+    int spare = t->columns[i].spare;
+    return !l->left_out[i] && (late ? spare < 0 : spare > 0);
+}
+
+/* Leaves out the columns that are easiest spared; false: there are none. */
+static status spare_some(const table *t, const layout *l, bool late, bool *any, error *err) {
+    int most = INT_MIN;
     for (size_t i = 0; i < t->n_columns; i++) {
-        most = !l->left_out[i] && t->columns[i].spare > most ? t->columns[i].spare : most;
+        most = is_spare(t, l, i, late) && t->columns[i].spare > most ? t->columns[i].spare : most;
     }
-    *any = most > 0;
-    for (size_t i = 0; i < t->n_columns && most > 0; i++) {
-        if (!l->left_out[i] && t->columns[i].spare == most && !leave_out(t, l, i)) {
+    *any = most != INT_MIN;
+    for (size_t i = 0; i < t->n_columns && *any; i++) {
+        if (is_spare(t, l, i, late) && t->columns[i].spare == most && !leave_out(t, l, i)) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a table");
         }
     }
@@ -200,28 +249,40 @@ static status spare_some(const table *t, const layout *l, bool *any, error *err)
 /* The width of a last column that wraps: what the others leave of the room. */
 static void wrap(const table *t, const layout *l, size_t room) {
     size_t last = t->n_columns - 1, whole = whole_width(t, l);
-    if (t->columns[last].wraps && whole > room) {
+    if (t->columns[last].wraps && !l->left_out[last] && whole > room) {
         size_t others = whole - l->widths[last], left = room > others ? room - others : 0;
         l->widths[last] = larger(left, LEAST_WRAPPED);
     }
 }
 
-static status lay_out(const table *t, const table_options *options, const layout *l, error *err) {
+/* Leaves out columns until names need shrink no further than to `least`, or no column is spare. */
+static status make_room(const table *t, layout *l, size_t room, size_t least, bool late, error *err) {
+    bool any = true;
+    while (any && !shrink(t, l, room, least)) {
+        TRY(spare_some(t, l, late, &any, err));
+        TRY(find_widths(t, l, err));
+        wrap(t, l, room);
+    }
+    return ASSAY_OK;
+}
+
+static status lay_out(const table *t, const table_options *options, layout *l, error *err) {
     for (size_t i = 0; i < t->n_columns; i++) {
         l->headers[i] = t->columns[i].header;
     }
-    find_widths(t, l);
+    TRY(find_widths(t, l, err));
     if (options->max_width == 0 || t->n_columns == 0) {
         return ASSAY_OK;
     }
     size_t room = options->max_width > options->indent ? (size_t)(options->max_width - options->indent) : 1;
-    bool any = true;
     wrap(t, l, room);
-    while (any && !shrink(t, l, room, EASILY_READ)) {
-        TRY(spare_some(t, l, &any, err));
-        find_widths(t, l);
+    if (!shrink(t, l, room, EASILY_READ)) {
+        l->is_short = true;
+        TRY(find_widths(t, l, err));
         wrap(t, l, room);
     }
+    TRY(make_room(t, l, room, EASILY_READ, false, err));
+    TRY(make_room(t, l, room, LEAST_READ, true, err));
     (void)shrink(t, l, room, LEAST_SHRUNK);
     return ASSAY_OK;
 }
@@ -262,7 +323,7 @@ static void add_header(const table *t, const table_options *options, const layou
         size_t pending = (size_t)options->indent;
         for (size_t i = 0; i < t->n_columns; i++) {
             size_t n = 0;
-            const char *line = header_line(l->headers[i], k, lines, &n);
+            const char *line = header_line(l->shown[i], k, lines, &n);
             if (!l->left_out[i]) {
                 add_cell(out, line, n, l->widths[i], t->columns[i].align, style_codes[options->color ? TABLE_BOLD : 0], &pending);
             }
@@ -298,10 +359,10 @@ static void add_table_row(const table *t, const table_row *row, const table_opti
     size_t last = t->n_columns - 1, pending = (size_t)options->indent, before = pending;
     const char *rest = "", *style = "";
     for (size_t i = 0; i < t->n_columns; i++) {
-        const char *value = row->cells[i].value != NULL ? row->cells[i].value : "";
+        const char *value = value_of(row, i, l);
         size_t n = strlen(value);
         style = style_codes[options->color ? row->cells[i].style : TABLE_PLAIN];
-        if (i == last && t->columns[i].wraps && text_columns(value, n) > l->widths[i]) {
+        if (i == last && t->columns[i].wraps && !l->left_out[i] && text_columns(value, n) > l->widths[i]) {
             n = wrapped_line(value, l->widths[i]);
             rest = value + n;
         }
@@ -332,15 +393,16 @@ static bool says_nothing(const table *t, const table_row *row, const layout *l) 
 }
 
 status table_render(const table *t, const table_options *options, text *out, error *err) {
-    layout l = {NULL, NULL, NULL};
+    layout l = {0};
     if (!t->failed) {
-        l = (layout){arena_make(t->memory, t->n_columns, sizeof *l.headers), arena_make(t->memory, t->n_columns, sizeof *l.widths),
-                     arena_make(t->memory, t->n_columns, sizeof *l.left_out)};
+        l = (layout){.headers = arena_make(t->memory, t->n_columns, sizeof *l.headers),
+                     .shown = arena_make(t->memory, t->n_columns, sizeof *l.shown),
+                     .widths = arena_make(t->memory, t->n_columns, sizeof *l.widths),
+                     .left_out = arena_make(t->memory, t->n_columns, sizeof *l.left_out)};
     }
-    if (l.headers == NULL || l.widths == NULL || l.left_out == NULL) {
+    if (l.headers == NULL || l.shown == NULL || l.widths == NULL || l.left_out == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a table");
     }
-    bool any = false;
     TRY(lay_out(t, options, &l, err));
     add_header(t, options, &l, out);
     add_rule(t, options, &l, out);
@@ -351,11 +413,8 @@ status table_render(const table *t, const table_options *options, text *out, err
             add_table_row(t, row, options, &l, out);
         }
     }
-    for (size_t i = 0; i < t->n_columns; i++) {
-        any |= l.left_out[i];
-    }
-    if (any && options->when_left_out != NULL) {
-        text_addf(out, "%s%s%s\n", style_codes[options->color ? TABLE_DIM : 0], options->when_left_out, options->color ? "\033[0m" : "");
+    if (options->cuts != NULL) {
+        *options->cuts = (table_cuts){.left_out = l.left_out, .is_short = l.is_short};
     }
     return out->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a table") : ASSAY_OK;
 }

@@ -18,7 +18,8 @@ typedef struct table_column {
     table_align align;
     bool shrinks;       /* gives up width, with an ellipsis, when the table is wider than max_width */
     bool wraps;         /* of the last column: goes on over several lines then */
-    int spare;          /* > 0: left out then, the highest first; what its header says above its neighbour's goes to that one */
+    int spare;          /* not 0: left out then, the highest first, those below 0 only when names have shrunk a lot; what its header says
+                           above its neighbour's goes to that one */
 } table_column;
 
 typedef struct table_row table_row;
@@ -44,18 +45,27 @@ void table_rule(table *t);
 /* The next cell of the row, copied. NULL is shown as "-" dimmed: there is no such number. Cells beyond the last column
    are a bug of the caller (assert). */
 void table_cell(table *t, const char *value, table_style style);
+/* A cell with a shorter form of it for a table that is too wide; that goes before columns are left out. Both are copied. NULL for it:
+   there was no memory to make it, which shows at table_render. */
+void table_cell_short(table *t, const char *value, const char *shorter, table_style style);
 void table_cellf(table *t, table_style style, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* What became of a table for which there was too little room. */
+typedef struct table_cuts {
+    bool *left_out; /* by column, in the table's arena */
+    bool is_short;  /* cells have their shorter forms, and what stands above columns is broken at ':' and cut where that is not enough */
+} table_cuts;
 
 typedef struct table_options {
     bool color;
     int max_width; /* columns of the terminal; 0: no limit */
     int indent;    /* spaces before each line */
-    const char *when_left_out; /* a line below a table whose spare columns were left out; NULL: none */
+    table_cuts *cuts; /* filled in; NULL: nobody asks */
 } table_options;
 
-/* Appends the table. Lines carry no trailing spaces. Names shrink to what can still be told apart, then spare columns are left out,
-   then names shrink further; a table that is wider than max_width even so is written at the width it needs: no number is ever cut.
-   OUT_OF_MEMORY. */
+/* Appends the table. Lines carry no trailing spaces. In a narrow place names shrink to what can still be told apart, then take their
+   shorter forms, then spare columns are left out, then names shrink further; a table that is wider than max_width even so is written at
+   the width it needs: no number is ever cut. OUT_OF_MEMORY. */
 status table_render(const table *t, const table_options *options, text *out, error *err);
 
 /* value with `digits` significant digits (1 to 17), never in exponent form below 1e15, "-" when it is not finite.

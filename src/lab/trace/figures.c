@@ -110,7 +110,9 @@ static status make_devices(maker *m, error *err) {
         if (d->id == NULL) {
             return out_of_memory(err);
         }
-        d->name = keep(m, process->labels != NULL && process->labels[0] != '\0' ? process->labels : process->name);
+        bool is_labelled = process->labels != NULL && process->labels[0] != '\0';
+        d->name = keep(m, is_labelled ? process->labels : process->name);
+        d->label = is_labelled ? d->name : NULL;
         d->split = make_split(m, &sum->split);
         d->kernel_utilization = share(m, sum->kernels.covered_us);
         d->communication_hidden_s = d->split.compute_s + d->split.communication_s - sum->kernels.covered_us / US_PER_S;
@@ -256,7 +258,7 @@ static status make_figures(trace_collection *c, const trace_sums *sums, const tr
         trace_warn(&c->warnings, TRACE_WARNING_NO_WINDOW, 0);
     }
     if (options->base == TRACE_BASE_GIVEN && sums->kernels.covered_us > m.wall_us) {
-        trace_warn(&c->warnings, TRACE_WARNING_BUSY_BEYOND_WALL, 0);
+        trace_warn(&c->warnings, options->is_of_runs ? TRACE_WARNING_BUSY_BEYOND_RUNS : TRACE_WARNING_BUSY_BEYOND_WALL, 0);
     }
     out->strict.utilization = share(&m, sums->kernels.covered_us);
     out->strict.by_name = make_shares(&m, &sums->by_name);

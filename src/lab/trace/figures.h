@@ -21,6 +21,7 @@ typedef enum trace_time_base {
 typedef struct trace_options {
     trace_time_base base;
     double wall_time_s; /* for TRACE_BASE_GIVEN: more than 0 */
+    bool is_of_runs;    /* it was measured, without the profiler, and nobody gave it: for the warnings */
     bool by_operator;
     const char *label;   /* whose processes compat counts; NULL: "GPU" */
     size_t sort_records; /* kept in memory at a time; 0: as many as fit the promise of 64 MiB */
@@ -67,6 +68,7 @@ typedef struct trace_idle {
 typedef struct trace_device {
     const char *id;   /* the pid */
     const char *name; /* its label, or else its name; NULL when the trace gives neither */
+    const char *label; /* NULL when the trace gives none */
     trace_split split;
     double kernel_utilization;     /* kernels alone, at most 1 */
     double communication_hidden_s; /* under compute */

@@ -21,6 +21,7 @@
     X(NO_LABEL, "no process is labelled as a device, so that compat is 0")                                             \
     X(NO_WINDOW, "the trace has no complete event with a duration and no wall time was given, so that shares are 0")   \
     X(BUSY_BEYOND_WALL, "kernels were busy for longer than the wall time given; strict shares end at 1")               \
+    X(BUSY_BEYOND_RUNS, "kernels were busy for longer than the unprofiled runs took; strict shares end at 1")          \
     X(BEGIN_END, "begin and end events (ph B, E) on device lanes are not counted; complete events (ph X) are")
 
 typedef enum trace_warning {
