@@ -128,16 +128,18 @@ static void fill(const record *records, size_t n, const places *p, operators_gro
         size_t backend = index_of(g->backends, &g->n_backends, r->backend);
         sample->by_backend[backend] = r;
         sample->calls = r->calls > 0 ? (double)r->calls : 1;
-        row->elapsed_s += isfinite(r->elapsed_s) ? r->elapsed_s : 0;
     }
     for (size_t i = 0; i < g->n_rows; i++) {
         for (size_t k = 0; k < g->rows[i].n_samples; k++) {
+            double elapsed = 0; /* of an input on all backends, as each of its records says */
             for (size_t b = 0; b < g->n_backends; b++) {
                 const record *r = g->rows[i].samples[k].by_backend[b];
                 if (r != NULL) {
                     g->counts[b][r->status]++;
+                    elapsed = isfinite(r->elapsed_s) && r->elapsed_s > elapsed ? r->elapsed_s : elapsed;
                 }
             }
+            g->rows[i].elapsed_s += elapsed;
         }
     }
 }

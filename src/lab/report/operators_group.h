@@ -18,7 +18,7 @@ typedef struct operators_row {
     const char *name;
     operators_sample *samples;
     size_t n_samples;
-    double elapsed_s; /* over all its records */
+    double elapsed_s; /* over its inputs, each on all backends */
 } operators_row;
 
 typedef struct operators_group {
