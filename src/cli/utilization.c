@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/torch.h"
 #include "cli/utilization_table.h"
 #include "lab/experiment/utilization_run.h"
 #include "lab/report/terminal.h"
@@ -161,7 +162,7 @@ static const cli_option rows[] = {
     {"--diff", NULL, "what got slower from trace A to trace B: --diff A B", take_diff},
     {"--run", NULL, "run an operator or a graph unprofiled and profiled, write its trace and read it:\n"
                     "--run OPERATOR INPUT, the input as recorded: ((ARGS...), {KWARGS...}); or --run FILE.graph", take_run},
-    {"--backend", "NAME", "with --run: eager, compiled[:autotune|:nofuse|:own-products], reference or a plug-in's path (eager)", take_backend},
+    {"--backend", "NAME", "with --run: eager, compiled[:autotune|:nofuse|:own-products], reference, torch, inductor or a plug-in's path (eager)", take_backend},
     {"--n", "N", "with --run: runs of each kind, after 5 to warm up (100)", take_runs},
     {"--threads", "N", "with --run: threads for the backend (all CPUs)", take_threads},
     {"--dtype", "TYPE", "with --run: as-recorded, f16, bf16, f32 or f64 (as-recorded)", take_dtype},
@@ -299,10 +300,13 @@ static status run_operator(const options *o, arena *memory, text *out, error *er
     how.graph = runs_graph(o) ? o->arguments[0] : NULL;
     how.by_operator = o->trace.by_operator;
     how.label = o->trace.label;
+    torch_options torch;
+    TRY(cli_torch_options(memory, NULL, &torch, err));
+    TRY(cli_torch_file(memory, &torch, o->run.backend, &how.backend, err));
     TRY(utilization_run(&how, memory, &result, err));
     if (!o->json) {
         char plain[32], profiled[32];
-        text_addf(out, "%s on %s: a run takes %s, profiled %s (means of %d)\n", how.operator_name, how.backend,
+        text_addf(out, "%s on %s: a run takes %s, profiled %s (means of %d)\n", how.operator_name, o->run.backend,
                   text_of_ns(plain, result.wall_s * 1e9 / how.n_runs),
                   text_of_ns(profiled, result.profiled_wall_s * 1e9 / how.n_runs), how.n_runs);
     }

@@ -52,7 +52,8 @@ status backend_open(const op_table *table, const char *name, backend **out, erro
     if (text_ends_with(name, ".so")) {
         return fail(err, ASSAY_NOT_FOUND, "no backend is called '%s'; a plug-in is named by a path: ./%s", name, name);
     }
-    const char *near = text_nearest(name, names, countof(names));
+    static const char *const known[] = {"reference", "eager", "compiled", "torch", "inductor"}; /* the last two are plug-ins that assay builds */
+    const char *near = text_nearest(name, known, countof(known));
     return fail(err, ASSAY_NOT_FOUND, "no backend is called '%s'; %s%s%sthere are reference, eager, compiled, torch, inductor and plug-ins (./LIB.so)",
                 name, near != NULL ? "did you mean '" : "", near != NULL ? near : "", near != NULL ? "'? " : "");
 }
