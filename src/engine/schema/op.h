@@ -176,7 +176,8 @@ struct op_row {
     op_decompose_fn *decompose;
 
     promotion promotion;
-    bool scalars_promote;    /* pointwise: positional Scalar parameters take part in type promotion (add.Scalar's other) */
+    bool scalars_promote;    /* pointwise: Scalar parameters take part in type promotion (add.Scalar's other) ... */
+    uint32_t scales;         /* ... but for these: bit i set if argument i, a Scalar, is a factor that has no say in it (its alpha) */
     uint32_t takes;          /* pointwise: a set of TAKES_ bits */
     /* pointwise: a number among the operands is rounded to the type computed in, not to the wider one that f16 and bf16
        are accumulated in; where that decides (comparisons always are so, remainders) */
