@@ -11,6 +11,8 @@ typedef struct refused_program {
     const char *lines, *says;
 } refused_program;
 
+#define IMAGE(sizes) "%x = input(T([" sizes "], f32))\n"
+
 static const refused_program refused[] = {
     {"%x = input(T([6], f32))\n%r = cumsum(%x, 0, dtype=b8)\n", "type of numbers to add up in, got b8"},
     {"%x = input(T([6], b8))\n%r = cumsum_(%x, 0)\n", "type of numbers to add up in, got b8"},
@@ -18,6 +20,24 @@ static const refused_program refused[] = {
      "or neither, got one of them"},
     {"%x = input(T([2, 3, 0], f32))\n%m = input(T([3], f32))\n%v = input(T([3], f32))\n"
      "%r, %s, %t = native_batch_norm(%x, None, None, %m, %v, True, 0.1, 1e-05)\n", "that is not empty"},
+    {IMAGE("1, 1, 9, 9") "%r, %s = max_pool2d_with_indices(%x, [3, 3], [1, 1], [2, 2], [2, 2])\n", "padding of at most half the kernel"},
+    {IMAGE("2, 3, 5, 7") "%r = _adaptive_avg_pool2d(%x, [1])\n", "output_size of 2 numbers, got 1"},
+    {IMAGE("2, 3, 5, 7") "%g = input(T([2, 3, 0, 2], f32))\n%r = _adaptive_avg_pool2d_backward(%g, %x)\n", "dimension 2 is empty"},
+    {IMAGE("2, 3, 5, 6") "%r = im2col(%x, [2, 2], [1], [3, 3], [4, 4])\n", "dilation of 2 numbers, got 1"},
+    {"%x = input(T([2, 12, 20], f32))\n%r = col2im(%x, [5, 6], [2, 2], [1, 1], [0], [1, 1])\n", "padding of 2 numbers, got 1"},
+    {IMAGE("2, 3, 5, 6") "%r = reflection_pad2d(%x, [1, 1])\n", "padding of 4 numbers, got 2"},
+    {IMAGE("2, 3, 4, 0") "%w = input(T([6, 3, 3, 1], f32))\n"
+     "%r = convolution(%x, %w, None, [1, 1], [0, 1], [1, 1], False, [0, 0], 1)\n", "an input with elements, or of no batch"},
+    {IMAGE("1, 2, 3, 3") "%w = input(T([2, 2, 1, 1], f32))\n%r, %s, %t = convolution_backward(%x, %x, %w, [2], [1, 1], [0, 0], [1, 1], False, "
+     "[1, 1], 1, [True, True, True])\n", "output_padding of 0 where nothing is transposed"},
+    {"%x = input(T([2, 3], f32))\n%r = leaky_relu_backward(%x, %x, -0.1, True)\n", "negative_slope of at least 0 beside self_is_result"},
+    {"%x = input(T([2, 3], f32))\n%r = elu_backward(%x, -1, 1, 1, True, %x)\n", "alpha of at least 0 beside is_result"},
+    {"%g = input(T([], f32))\n%x = input(T([1, 5], f32))\n%t = input(T([1], i64))\n"
+     "%r = nll_loss_backward(%g, %x, %t, None, 0, -100, %g)\n", "a floating grad_output of one dimension"},
+    {"%g = input(T([], f32))\n%x = input(T([5], f32))\n%t = input(T([1], i64))\n"
+     "%r = nll_loss_backward(%g, %x, %t, None, 0, -100, %g)\n", "a target without dimensions"},
+    {"%x = input(T([3], f32))\n%m = input(T([3], b8))\n%v = input(T([], c64))\n%r = masked_fill.Tensor(%x, %m, %v)\n", "a real value for a tensor"},
+    {"%x = input(T([3, 4], f32))\n%r = _softmax(%x, 1, True)\n", "f16 or bf16 for half_to_float, got f32"},
 };
 
 /* The first elements of %r by each of the three; none where n is 0. */
@@ -55,6 +75,19 @@ static const taken_program taken[] = {
     {"%x = input(T([0, 3, 4], f32))\n%v = input(T([3], f32))\n%r, %s, %t = native_batch_norm(%x, %v, None, %v, %v, False, 0.1, 1e-05)\n", 0, {0}},
     {"%x = input(T([2, 3, 0], f32))\n%v = input(T([3], f32))\n"
      "%g, %r, %b = native_batch_norm_backward(%x, %x, %v, None, None, %v, %v, True, 1e-05, [True, True, True])\n", 3, {0, 0, 0}},
+    /* windows wholly in the padding, as they are dilated */
+    {"%x = input(T([1, 1, 1, 4], i64))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {-0x1p63, -0x1p63}},
+    {"%x = input(T([1, 1, 1, 4], i8))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {-128, -128}},
+    {"%x = input(T([1, 2, 1, 4], i16))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {-32768, -32768}},
+    {"%x = input(T([1, 1, 1, 4], u8))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {0, 0}},
+    {IMAGE("2, 0, 4, 4") "%r = _adaptive_avg_pool2d(%x, [1, 1])\n", 0, {0}},
+    {IMAGE("2, 0, 4, 5") "%g = input(T([2, 6, 7, 2], f32))\n%r = grid_sampler_2d(%x, %g, 0, 0, True)\n", 0, {0}},
+    {IMAGE("2, 0, 4, 5") "%g = input(T([2, 6, 7, 2], f32))\n%d = input(T([2, 0, 6, 7], f32))\n"
+     "%q, %r = grid_sampler_2d_backward(%d, %x, %g, 0, 0, True, [True, True])\n", 3, {0, 0, 0}},
+    {TWOS("f32") "%s = sum(%x)\n%g = unsqueeze(%s, 0)\n%r = unfold_backward(%g, [], 0, 1, 5)\n", 1, {6}},
+    {"%g = input(T([0], f32))\n%r = unfold_backward(%g, [], 0, 0, 1)\n", 1, {0}},
+    {TWOS("f32") "%g = repeat(%x, [2, 1])\n%s = mul.Scalar(%x, 3)\n%r = mse_loss_backward(%g, %s, %x, 0)\n", 6, {16, 16, 16, 16, 16, 16}},
+    {TWOS("f32") "%g = repeat(%x, [2, 1])\n%s = mul.Scalar(%x, 4)\n%r = mse_loss_backward(%g, %s, %x, 1)\n", 6, {8, 8, 8, 8, 8, 8}},
 };
 
 static void what_pytorch_refuses_is_refused(void **state) {

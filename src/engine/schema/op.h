@@ -222,6 +222,8 @@ const int64_t *call_ints(const op_call *call, int i, int *n);
 int64_t call_int_at(const op_call *call, int i, int k, int64_t if_empty);
 /* The list's tensors and how many; NULL items are None. */
 tensor **call_tensors(const op_call *call, int i, int *n);
+/* INVALID where int list i has another number of items than n: what PyTorch's own function does not stretch. */
+status call_check_count(const op_call *call, int i, int n, error *err);
 /* Every tensor of the call in order of arguments, list items included; at most max are written; returns how many there
    are. */
 int call_all_tensors(const op_call *call, tensor **out, int max);
