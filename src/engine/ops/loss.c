@@ -4,6 +4,7 @@
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
+#include "engine/tensor/agree.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -252,7 +253,7 @@ static double mse_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
         of_rounded += distance * distance * scale;
         *norm += term * term;
     }
-    const double slack = ref_norm_of_slack(p.compute, (double)(to - from), fabs(of_rounded - sum));
+    const double slack = agree_norm_of_slack(p.compute, (double)(to - from), fabs(of_rounded - sum));
     *norm += isfinite(slack) ? slack * slack : 0; /* either is right (docs/accuracy.md) */
     return n == 0 && how == REDUCE_MEAN ? NAN : sum;
 }

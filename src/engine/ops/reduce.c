@@ -3,6 +3,7 @@
 #include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reduction.h"
+#include "engine/tensor/agree.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -88,7 +89,7 @@ static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
 static double cast_sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     double squares = 0, sum = sum_element(ctx, out, flat, &squares);
     const double terms = reduction_length(ctx->call, sum_args_of(ctx->call).dims);
-    *norm += squares * ref_cast_weight(call_tensor(ctx->call, 0)->dtype, ctx->out->items[out].dtype, terms);
+    *norm += squares * agree_cast_weight(call_tensor(ctx->call, 0)->dtype, ctx->out->items[out].dtype, terms);
     return sum;
 }
 

@@ -4,6 +4,7 @@
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/reduction.h"
+#include "engine/tensor/agree.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -80,7 +81,7 @@ static double cumsum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) 
         r->sum_int += integral ? (uint64_t)n[at] : 0;
     }
     r->flat = flat;
-    *norm += r->squares * ref_cast_weight(self->dtype, ctx->out->items[out].dtype, (double)a.n);
+    *norm += r->squares * agree_cast_weight(self->dtype, ctx->out->items[out].dtype, (double)a.n);
     return integral ? ref_wrapped(ctx, out, r->sum_int) : r->sum;
 }
 

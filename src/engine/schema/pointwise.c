@@ -2,6 +2,8 @@
 /* Element-wise semantics after ATen's TensorIterator. */
 #include "engine/schema/pointwise.h"
 
+#include "engine/tensor/agree.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -401,7 +403,7 @@ static double norm_of_rounded(const op_call *call, const pointwise *p, operand_v
             rounds = true;
         }
     }
-    const double norm = rounds ? ref_norm_of_slack(p->compute, 1, fabs(call->op->row->reference_scalar(v->x, call) - value)) : 0;
+    const double norm = rounds ? agree_norm_of_slack(p->compute, 1, fabs(call->op->row->reference_scalar(v->x, call) - value)) : 0;
     return isfinite(norm) ? norm : 0;
 }
 

@@ -319,20 +319,6 @@ double ref_wrapped(const ref_ctx *ctx, int out, uint64_t value) {
     return (double)element_load_int(t, &stored);
 }
 
-double ref_norm_of_slack(dtype to, double terms, double by) {
-    return by / (8 * dtype_epsilon(dtype_accumulator(to)) * (1 + sqrt(terms)));
-}
-
-double ref_cast_weight(dtype from, dtype to, double terms) {
-    const bool has_more = dtype_category_of(from) < CATEGORY_FLOATING || dtype_epsilon(dtype_real(from)) < dtype_epsilon(dtype_real(to));
-    if (dtype_size(dtype_real(to)) != 2 || !dtype_is_floating(dtype_real(to)) || from == ASSAY_B8 || !has_more) {
-        return 1;
-    }
-    /* A rounded term is off by 0.2 epsilon of its size (a standard deviation): ten of these. */
-    const double weight = ref_norm_of_slack(to, terms, 2 * dtype_epsilon(dtype_real(to)));
-    return weight > 1 ? weight * weight : 1;
-}
-
 void ref_take(ref_term *term, const tensor *t, int64_t flat) {
     term->dtype = t->dtype;
     term->at = tensor_data(t) + tensor_offset_of(t, flat) * (int64_t)dtype_size(t->dtype);

@@ -61,11 +61,6 @@ double *ref_squares(ref_ctx *ctx, int out);
 void ref_take(ref_term *term, const tensor *t, int64_t flat);
 /* A whole number as output `out`, of an integer type, holds it: kernels' integers wrap around. */
 double ref_wrapped(const ref_ctx *ctx, int out, uint64_t value);
-/* What square sums of terms count by where a call's dtype=... is f16 or bf16 and its operand has more digits: PyTorch rounds every term
-   first, assay's kernels add up what is there, and either is right (docs/accuracy.md). 1 for all other types. terms: of the longest sum. */
-double ref_cast_weight(dtype from, dtype to, double terms);
-/* The norm by which an element's tolerance, of a sum of so many terms, grows by `by` at least. */
-double ref_norm_of_slack(dtype to, double terms, double by);
 /* Memory until ref_clear, zeroed; NULL (and ctx->failed) when there is none. */
 void *ref_make(ref_ctx *ctx, size_t count, size_t size_bytes);
 
