@@ -37,7 +37,6 @@ static const refused_program refused[] = {
     {"%g = input(T([], f32))\n%x = input(T([5], f32))\n%t = input(T([1], i64))\n"
      "%r = nll_loss_backward(%g, %x, %t, None, 0, -100, %g)\n", "a target without dimensions"},
     {"%x = input(T([3], f32))\n%m = input(T([3], b8))\n%v = input(T([], c64))\n%r = masked_fill.Tensor(%x, %m, %v)\n", "a real value for a tensor"},
-    {"%x = input(T([3, 4], f32))\n%r = _softmax(%x, 1, True)\n", "f16 or bf16 for half_to_float, got f32"},
 };
 
 /* The first elements of %r by each of the three; none where n is 0. */

@@ -44,10 +44,8 @@ static status softmax_infer(const op_call *call, outputs *out, error *err) {
         return fail(err, ASSAY_INVALID, "%s: expected a floating tensor, got %s", call->op->signature.full,
                     assay_dtype_name(self->dtype));
     }
-    bool to_float = call_bool(call, 2); /* PyTorch's GPUs do this; its CPU refuses all of it */
-    if (to_float && dtype_size(self->dtype) != 2) {
-        return fail(err, ASSAY_INVALID, "%s: expected f16 or bf16 for half_to_float, got %s", call->op->signature.full, assay_dtype_name(self->dtype));
-    }
+    /* PyTorch's GPUs know this of halves, its CPU not at all. Wider types stay: recorded inputs that are computed in them keep the flag. */
+    bool to_float = call_bool(call, 2) && self->dtype != ASSAY_F64;
     return outputs_add(out, to_float ? ASSAY_F32 : self->dtype, self->ndim, self->sizes, err);
 }
 
