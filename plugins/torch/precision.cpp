@@ -46,6 +46,7 @@ static const narrow_kernel narrow_kernels[] = {
     {"native_batch_norm_backward", ASSAY_NARROW_STEPS, EVERYWHERE, "Normalization.cpp: tensors that are not contiguous, by results"},
     {"native_layer_norm_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/layer_norm_kernel.cpp: gradients of the weights, in T"},
     {"_log_softmax", ASSAY_NARROW_STEPS, EVERYWHERE, "cpu/SoftMaxKernel.cpp: sums are kept in scalar_t"},
+    {"mse_loss", ASSAY_NARROW_STEPS, EVERYWHERE, "cpu/BinaryOpsKernel.cpp: the square of a - b, in scalar_t"},
     {"mse_loss_backward", ASSAY_NARROW_STEPS, EVERYWHERE, "cpu/PointwiseOpsKernel.cpp: scalar_val * (a - b) * c, in scalar_t"},
     {"sigmoid_backward", ASSAY_NARROW_STEPS, F16_ONLY, "cpu/BinaryOpsKernel.cpp: bf16 goes through f32"},
     {"convolution", ASSAY_NARROW_SUMS, WITHOUT_ONEDNN, "NaiveConvolutionTranspose2d.cpp: matrix products and col2im, in scalar_t"},

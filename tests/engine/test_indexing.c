@@ -78,7 +78,7 @@ static void writes_agree(void **state) {
     kit_close(&k);
 }
 
-/* One mask and one value are masked_fill: the value's type may be another, of no higher kind. */
+/* One mask and one value are masked_fill: the value's type may be another, but no complex one for real numbers. */
 static void masks_take_values_of_other_types(void **state) {
     (void)state;
     static const dtype values[] = {ASSAY_B8, ASSAY_I8, ASSAY_I64, ASSAY_BF16, ASSAY_F64, ASSAY_C64};
@@ -92,7 +92,7 @@ static void masks_take_values_of_other_types(void **state) {
         const arg s = arg_tensor(self), m = arg_tensors((tensor *[]){none, mask}, 2);
         op_call higher = kit_call(&k, "index_put", (const arg[]){s, m, arg_tensor(one)}, 3);
         error err = {0};
-        if (dtype_category_of(given) > dtype_category_of(t)) {
+        if (dtype_is_complex(given) && !dtype_is_complex(t)) {
             outputs out;
             assert_int_equal(op_infer(&higher, &out, &err), ASSAY_INVALID);
             kit_reset(&k);

@@ -201,7 +201,7 @@ static void check_sums(kit *k, dtype t) {
             (arg[]){self, arg_tensor(kit_tensor(k, t, 4, (const int64_t[]){2, 3, 15, 19}, NULL)), INTS(-2, 4, 5, -2)},
             3);
         kit_check(k, "im2col", (arg[]){self, INTS(3, 2), INTS(1, 2), INTS(1, 1), INTS(2, 1)}, 5);
-        kit_check(k, "col2im_backward", (arg[]){self, INTS(4), INTS(2), INTS(3), INTS(5)}, 5);
+        kit_check(k, "col2im_backward", (arg[]){self, INTS(4, 4), INTS(2, 2), INTS(3, 3), INTS(5, 5)}, 5);
         kit_reset(k);
     }
     /* [2, 4 * 6, 8 * 4] from windows of 3 by 2 over 9 by 9, in two layouts */
@@ -433,11 +433,11 @@ static void test_bad_arguments(void **state) {
         {"flip", {self, INTS(1, -3)}, 2},
         {"roll", {self, INTS(1, 2), INTS(1)}, 3},
         {"tril", {line}, 1},
-        {"im2col", {line, INTS(1), INTS(1), INTS(0), INTS(1)}, 5},
-        {"im2col", {self, INTS(0), INTS(1), INTS(0), INTS(1)}, 5},
-        {"im2col", {self, INTS(30), INTS(1), INTS(0), INTS(1)}, 5},
-        {"im2col", {self, INTS(INT64_MAX), INTS(INT64_MAX), INTS(0), INTS(1)}, 5},
-        {"col2im", {self, INTS(3), INTS(1), INTS(1), INTS(0), INTS(1)}, 6},
+        {"im2col", {line, INTS(1, 1), INTS(1, 1), INTS(0, 0), INTS(1, 1)}, 5},
+        {"im2col", {self, INTS(0, 0), INTS(1, 1), INTS(0, 0), INTS(1, 1)}, 5},
+        {"im2col", {self, INTS(30, 30), INTS(1, 1), INTS(0, 0), INTS(1, 1)}, 5},
+        {"im2col", {self, INTS(INT64_MAX, INT64_MAX), INTS(INT64_MAX, INT64_MAX), INTS(0, 0), INTS(1, 1)}, 5},
+        {"col2im", {self, INTS(3, 3), INTS(1, 1), INTS(1, 1), INTS(0, 0), INTS(1, 1)}, 6},
         {"unfold_backward", {line, INTS(3), arg_int(0), arg_int(1), arg_int(1)}, 5},
         {"unfold_backward", {line, arg_ints(NULL, 0), arg_int(0), arg_int(3), arg_int(1)}, 5},
         {"new_zeros", {line, INTS(-1)}, 2},
@@ -449,8 +449,8 @@ static void test_bad_arguments(void **state) {
         print_message("%s, case %zu\n", cases[i].op, i);
         kit_refuses(k, cases[i].op, cases[i].args, cases[i].n, ASSAY_INVALID);
     }
-    arg args[] = {arg_tensor(kit_tensor(k, ASSAY_I32, 3, (const int64_t[]){1, 4, 4}, NULL)), INTS(2), INTS(1), INTS(0),
-                  INTS(1)};
+    arg args[] = {arg_tensor(kit_tensor(k, ASSAY_I32, 3, (const int64_t[]){1, 4, 4}, NULL)), INTS(2, 2), INTS(1, 1),
+                  INTS(0, 0), INTS(1, 1)};
     kit_refuses(k, "im2col", args, 5, ASSAY_UNSUPPORTED);
     kit_refuses(k, "new_zeros", (arg[]){line, INTS(INT64_C(1) << 40, INT64_C(1) << 40)}, 2, ASSAY_TOO_LARGE);
 }

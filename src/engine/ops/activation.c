@@ -88,8 +88,14 @@ static double hardtanh(const double *x, const op_call *call) {
     return isnan(low) || isnan(high) ? NAN : clip(x[0], low, high);
 }
 
+/* Bounds of integers are cut off toward zero. */
+static int64_t whole_bound(const op_call *call, int i) {
+    const number n = call_number(call, i);
+    return n.category > CATEGORY_INTEGRAL ? (int64_t)n.f : n.i;
+}
+
 static int64_t hardtanh_int(const int64_t *x, const op_call *call) {
-    int64_t low = (int64_t)call_float(call, 1), high = (int64_t)call_float(call, 2);
+    int64_t low = whole_bound(call, 1), high = whole_bound(call, 2);
     int64_t above = x[0] < low ? low : x[0];
     return above > high ? high : above;
 }
@@ -152,7 +158,20 @@ static val between(dag *g, val x, double low, double high) {
     return v_2(g, FN_MINIMUM, v_2(g, FN_MAXIMUM, x, v_real(g, t, low)), v_real(g, t, high));
 }
 
+static status hardtanh_infer(const op_call *call, outputs *out, error *err) {
+    TRY(pointwise_infer(call, out, err));
+    return pointwise_check_bounds(call, 1, 2, out->items[0].dtype, err);
+}
+
 static val hardtanh_parts(dag *g, const val *x, const op_call *call) {
+    dtype t = v_dtype(g, x[0]);
+    if (!dtype_is_floating(t)) { /* in a type wider than self's: what it does not hold is beyond all of self */
+        const int64_t least = t == ASSAY_I64 ? INT64_MIN : INT32_MIN, largest = t == ASSAY_I64 ? INT64_MAX : INT32_MAX;
+        int64_t low = whole_bound(call, 1), high = whole_bound(call, 2);
+        low = low < least ? least : low;
+        high = high > largest ? largest : high;
+        return v_2(g, FN_MINIMUM, v_2(g, FN_MAXIMUM, x[0], v_int(g, t, low)), v_int(g, t, high));
+    }
     return between(g, x[0], call_float(call, 1), call_float(call, 2));
 }
 
@@ -220,7 +239,7 @@ static const op_row rows[] = {
     {.signature = "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
      .doc = "self cut off below min_val and above max_val.",
      .family = &family_pointwise,
-     .fits_output = 1 << 1 | 1 << 2,
+     .infer = hardtanh_infer,
      .takes = TAKES_ORDERED,
      .decompose_scalar = hardtanh_parts,
      .reference_scalar = hardtanh,

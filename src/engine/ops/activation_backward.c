@@ -104,6 +104,19 @@ static double leaky_relu_backward(const double *x, const op_call *call) {
     return x[1] > 0 ? x[0] : x[0] * call_float(call, 2);
 }
 
+/* A result tells what went in only where the slope below 0 is none that turns it round (ATen's elu_backward and leaky_relu_backward). */
+static status check_result_tells(const op_call *call, int slope_arg, int is_result_arg, error *err) {
+    return call_bool(call, is_result_arg) && call_float(call, slope_arg) < 0
+               ? fail(err, ASSAY_INVALID, "%s: expected %s of at least 0 beside %s, got %.17g", call->op->signature.full,
+                      call->op->signature.params[slope_arg].name, call->op->signature.params[is_result_arg].name, call_float(call, slope_arg))
+               : ASSAY_OK;
+}
+
+static status elu_backward_infer(const op_call *call, outputs *out, error *err) {
+    TRY(check_result_tells(call, 1, 4, err));
+    return pointwise_infer(call, out, err);
+}
+
 /* ATen asks self for the layout before the gradient in these two. */
 static status self_first_infer(const op_call *call, outputs *out, error *err) {
     pointwise p;
@@ -114,6 +127,11 @@ static status self_first_infer(const op_call *call, outputs *out, error *err) {
     }
     tensor *operands[] = {p.operand[1], p.operand[0]};
     return pointwise_output(t, p.result, p.ndim, p.sizes, operands, 2, err);
+}
+
+static status leaky_relu_backward_infer(const op_call *call, outputs *out, error *err) {
+    TRY(check_result_tells(call, 2, 3, err));
+    return self_first_infer(call, out, err);
 }
 
 /* The results of a forward pass lie within its range. */
@@ -282,6 +300,7 @@ static const op_row rows[] = {
                   "Tensor self_or_result) -> Tensor",
      .doc = "grad_output times the slope of elu, at self or where its result is given.",
      .family = &family_activation_backward,
+     .infer = elu_backward_infer,
      .inputs = elu_inputs,
      .takes = TAKES_FLOATING,
      .decompose_scalar = elu_backward_parts,
@@ -311,7 +330,7 @@ static const op_row rows[] = {
                   "-> Tensor",
      .doc = "grad_output where self exceeds 0, negative_slope * grad_output elsewhere.",
      .family = &family_activation_backward,
-     .infer = self_first_infer,
+     .infer = leaky_relu_backward_infer,
      .takes = TAKES_FLOATING,
      .decompose_scalar = leaky_relu_backward_parts,
      .reference_scalar = leaky_relu_backward,

@@ -29,12 +29,24 @@ static double add(const double *x, const op_call *call) {
     return x[0] + call_float(call, 2) * x[1];
 }
 
+/* Whether argument i is a truth, or a tensor of them. */
+static bool is_truth(const op_call *call, int i) {
+    return call->args[i].kind == ARG_TENSOR ? call_tensor(call, i)->dtype == ASSAY_B8 : call_number(call, i).category == CATEGORY_BOOLEAN;
+}
+
+/* A truth is scaled by a truth: by -1 as by 1. */
 static int64_t add_int(const int64_t *x, const op_call *call) {
-    return wrapping_add(x[0], wrapping_mul(call_number(call, 2).i, x[1]));
+    const int64_t alpha = call_number(call, 2).i;
+    return wrapping_add(x[0], wrapping_mul(is_truth(call, 0) && is_truth(call, 1) ? alpha != 0 : alpha, x[1]));
+}
+
+/* x by a scale. One leaves it as it is: a product by 1 + 0i makes NaN beside what is infinite (docs/accuracy.md). */
+static double complex scaled_complex(number by, double complex x) {
+    return by.f == 1 && by.im == 0 ? x : as_complex(by) * x;
 }
 
 static double complex add_complex(const double complex *x, const op_call *call) {
-    return x[0] + as_complex(call_number(call, 2)) * x[1];
+    return x[0] + scaled_complex(call_number(call, 2), x[1]);
 }
 
 static double sub(const double *x, const op_call *call) {
@@ -46,7 +58,7 @@ static int64_t sub_int(const int64_t *x, const op_call *call) {
 }
 
 static double complex sub_complex(const double complex *x, const op_call *call) {
-    return x[0] - as_complex(call_number(call, 2)) * x[1];
+    return x[0] - scaled_complex(call_number(call, 2), x[1]);
 }
 
 static double rsub(const double *x, const op_call *call) {
@@ -58,7 +70,7 @@ static int64_t rsub_int(const int64_t *x, const op_call *call) {
 }
 
 static double complex rsub_complex(const double complex *x, const op_call *call) {
-    return x[1] - as_complex(call_number(call, 2)) * x[0];
+    return x[1] - scaled_complex(call_number(call, 2), x[0]);
 }
 
 static double mul(const double *x, const op_call *call) {
@@ -82,33 +94,31 @@ static double addcmul(const double *x, const op_call *call) {
 }
 
 static int64_t addcmul_int(const int64_t *x, const op_call *call) {
-    return wrapping_add(x[0], wrapping_mul(call_number(call, 3).i, wrapping_mul(x[1], x[2])));
+    const number value = call_number(call, 3);
+    return wrapping_add(x[0], wrapping_mul(value.category > CATEGORY_INTEGRAL ? (int64_t)value.f : value.i, wrapping_mul(x[1], x[2])));
 }
 
 static double complex addcmul_complex(const double complex *x, const op_call *call) {
     return x[0] + as_complex(call_number(call, 3)) * x[1] * x[2];
 }
 
-/* An integer result cannot be scaled by a fraction. */
-static status check_scale(const op_call *call, int scale_arg, const outputs *out, error *err) {
-    dtype_category scale = call_number(call, scale_arg).category;
-    if (scale > dtype_category_of(out->items[0].dtype) && scale > CATEGORY_INTEGRAL) {
-        return fail(err, ASSAY_INVALID, "%s: %s scales a result of %s: expected an integer", call->op->signature.full,
-                    call->op->signature.params[scale_arg].name, assay_dtype_name(out->items[0].dtype));
-    }
-    return ASSAY_OK;
-}
-
+/* ATen's alpha_check: an integer result cannot be scaled by a fraction, and only truths by a truth. */
 static status scaled_infer(const op_call *call, outputs *out, error *err) {
     TRY(pointwise_infer(call, out, err));
-    return check_scale(call, 2, out, err);
+    const dtype_category scale = call_number(call, 2).category;
+    const dtype t = out->items[0].dtype;
+    if (scale > dtype_category_of(t) && scale > CATEGORY_INTEGRAL) {
+        return fail(err, ASSAY_INVALID, "%s: alpha scales a result of %s: expected an integer", call->op->signature.full, assay_dtype_name(t));
+    }
+    return scale == CATEGORY_BOOLEAN && t != ASSAY_B8
+               ? fail(err, ASSAY_INVALID, "%s: alpha scales a result of %s: expected a number, got a boolean", call->op->signature.full, assay_dtype_name(t))
+               : ASSAY_OK;
 }
 
 /* Truths are not subtracted, whatever the other operand is (ATen's sub_check). */
 static status sub_infer(const op_call *call, outputs *out, error *err) {
     for (int i = 0; i < 2; i++) {
-        bool is_truth = call->args[i].kind == ARG_TENSOR ? call_tensor(call, i)->dtype == ASSAY_B8 : call_number(call, i).category == CATEGORY_BOOLEAN;
-        if (is_truth) {
+        if (is_truth(call, i)) {
             return fail(err, ASSAY_INVALID, "%s: expected numbers, got a boolean as %s; logical_xor or bitwise_not may be meant", call->op->signature.full,
                         call->op->signature.params[i].name);
         }
@@ -116,9 +126,13 @@ static status sub_infer(const op_call *call, outputs *out, error *err) {
     return scaled_infer(call, out, err);
 }
 
+/* A fraction that scales integers is cut off. */
 static status addcmul_infer(const op_call *call, outputs *out, error *err) {
     TRY(pointwise_infer(call, out, err));
-    return check_scale(call, 3, out, err);
+    const dtype t = out->items[0].dtype;
+    return call_number(call, 3).category == CATEGORY_COMPLEX && !dtype_is_complex(t)
+               ? fail(err, ASSAY_INVALID, "%s: value scales a result of %s: expected a real number", call->op->signature.full, assay_dtype_name(t))
+               : ASSAY_OK;
 }
 
 /* --- in primitives ------------------------------------------------------------------------------------------------------ */
@@ -164,6 +178,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .infer = scaled_infer,
      .scalars_promote = true,
+     .scales = 1 << 2,
      .decompose_scalar = add_parts,
      .reference_scalar = add,
      .reference_int = add_int,
@@ -185,6 +200,7 @@ static const op_row rows[] = {
      .infer = sub_infer,
      .takes = TAKES_NUMBERS,
      .scalars_promote = true,
+     .scales = 1 << 2,
      .decompose_scalar = sub_parts,
      .reference_scalar = sub,
      .reference_int = sub_int,
@@ -196,6 +212,7 @@ static const op_row rows[] = {
      .infer = sub_infer,
      .takes = TAKES_NUMBERS,
      .scalars_promote = true,
+     .scales = 1 << 2,
      .no_in_place = true,
      .decompose_scalar = rsub_parts,
      .reference_scalar = rsub,

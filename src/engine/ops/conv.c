@@ -253,6 +253,12 @@ static status backward_infer(const op_call *call, outputs *out, error *err) {
     conv_shape s;
     int64_t sizes[2 + WINDOW_DIMS];
     TRY(conv_shape_of(call, 1, 4, &s, err));
+    for (int d = 0; !s.transposed && d < s.spatial; d++) { /* the forward reads past it */
+        if (call_int_at(call, 8, d, 0) != 0) {
+            return fail(err, ASSAY_INVALID, "%s: expected output_padding of 0 where nothing is transposed, got %" PRId64, call->op->signature.full,
+                        call_int_at(call, 8, d, 0));
+        }
+    }
     int ndim = conv_output_sizes(&s, sizes);
     bool fits = grad->ndim == ndim && grad->dtype == input->dtype && dtype_is_floating(input->dtype);
     for (int d = 0; fits && d < ndim; d++) {

@@ -147,7 +147,10 @@ static status pow_number_infer(const op_call *call, outputs *out, error *err) {
         return fail(err, ASSAY_INVALID, "%s: expected an exponent of at least 0 for integers, got %g",
                     call->op->signature.full, exponent.f);
     }
-    return ASSAY_OK;
+    const dtype t = out->items[0].dtype;
+    return dtype_is_floating(t) && dtype_size(t) == 2 && !dtype_holds(t, exponent) /* of other types it is infinite then */
+               ? fail(err, ASSAY_INVALID, "%s: expected an exponent that %s can be, got %g", call->op->signature.full, assay_dtype_name(t), exponent.f)
+               : ASSAY_OK;
 }
 
 /* --- inputs ----------------------------------------------------------------------------------------------------------- */
@@ -342,10 +345,10 @@ static const op_row rows[] = {
     {.signature = "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
      .doc = "self to the power of a number.",
      .family = &family_pointwise,
-     .fits_output = 1 << 1,
+     .fits_integers = 1 << 1,
      .infer = pow_number_infer,
      .inputs = pow_inputs,
-     .takes = TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,
+     .takes = TAKES_BOOLEAN | TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,
      .scalars_promote = true,
      .in_place_overload = "Scalar",
      .decompose_scalar = pow_number_parts,

@@ -302,7 +302,7 @@ static void fill_offsets(tensor *offsets, rng *r, int64_t n_indices, bool includ
     double share = bags > 0 ? (double)n_indices / (double)bags : 0;
     for (int64_t b = 0; b < n; b++) {
         double at = floor(share * ((double)b + (b > 0 ? rng_uniform(r) - 0.5 : 0)));
-        values[b] = include_last && b == bags ? (double)n_indices : at;
+        values[b] = include_last && b > 0 && b == bags ? (double)n_indices : at; /* the first is 0 in any case */
     }
     fill_from(offsets, values);
     free(values);

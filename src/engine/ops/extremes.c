@@ -110,7 +110,13 @@ static status clamp_infer(const op_call *call, outputs *out, error *err) {
     if (call_is_none(call, 1) && call_is_none(call, 2)) {
         return fail(err, ASSAY_INVALID, "%s: expected min, max or both, got neither", call->op->signature.full);
     }
-    return pointwise_infer(call, out, err);
+    TRY(pointwise_infer(call, out, err));
+    return call->op->row->scalars_promote ? pointwise_check_bounds(call, 1, 2, out->items[0].dtype, err) : ASSAY_OK;
+}
+
+static status clamp_min_infer(const op_call *call, outputs *out, error *err) {
+    TRY(pointwise_infer(call, out, err));
+    return pointwise_check_bounds(call, 1, -1, out->items[0].dtype, err);
 }
 
 /* --- in primitives ------------------------------------------------------------------------------------------------------ */
@@ -210,6 +216,7 @@ static const op_row rows[] = {
     {.signature = "clamp_min(Tensor self, Scalar min) -> Tensor",
      .doc = "self, no smaller than min.",
      .family = &family_pointwise,
+     .infer = clamp_min_infer,
      .takes = TAKES_ORDERED,
      .scalars_promote = true,
      .keeps_integers = true,

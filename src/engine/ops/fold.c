@@ -21,6 +21,9 @@ enum { MAX_EXTENT = INT32_MAX }; /* of any window parameter: products and sums o
 
 /* Reads kernel_size, dilation, padding, stride from arguments first .. first + 3; image is set already. */
 static status read_windows(const op_call *call, int first, windows *w, error *err) {
+    for (int i = 1; i < first + 4; i++) {
+        TRY(call_check_count(call, i, 2, err)); /* the image's sizes, too, where they are given */
+    }
     for (int d = 0; d < 2; d++) {
         w->kernel[d] = call_int_at(call, first, d, 0);
         w->dilation[d] = call_int_at(call, first + 1, d, 0);
@@ -194,8 +197,9 @@ static status unfold_backward_infer(const op_call *call, outputs *out, error *er
     TRY(outputs_next(out, &t, err));
     TRY(tensor_init(t, grad->dtype, ndim, sizes, err));
     TRY(dim_wrap(call_int(call, 2), ndim, &dim, err));
-    bool agrees = ndim > 0 && step > 0 && size >= 0 && size <= sizes[dim] && grad->ndim == ndim + 1 &&
-                  grad->sizes[ndim] == size && grad->sizes[dim] == (sizes[dim] - size) / step + 1;
+    const int64_t length = ndim > 0 ? sizes[dim] : 1; /* a number unfolds as one element, whose window is all there is */
+    bool agrees = step > 0 && size >= 0 && size <= length && grad->ndim == ndim + 1 && grad->sizes[ndim] == size &&
+                  (ndim == 0 || grad->sizes[dim] == (length - size) / step + 1);
     for (int d = 0; agrees && d < ndim; d++) {
         agrees = d == dim || grad->sizes[d] == sizes[d];
     }
@@ -213,6 +217,12 @@ static int64_t unfold_backward_moves(ref_ctx *ctx, int out, int64_t flat, int64_
     const tensor *grad = call_tensor(ctx->call, 0), *t = &ctx->out->items[out];
     int64_t index[TENSOR_MAX_DIMS + 1], size = call_int(ctx->call, 3), step = call_int(ctx->call, 4);
     int64_t dim = call_int(ctx->call, 2);
+    if (t->ndim == 0) {
+        if (size > 0) {
+            ref_take(term, grad, 0);
+        }
+        return size;
+    }
     dim = dim < 0 ? dim + t->ndim : dim;
     sizes_unravel(t->ndim, t->sizes, flat, index);
     int64_t at = index[dim], last = at / step, first = at < size ? 0 : (at - size) / step + 1;
@@ -366,6 +376,10 @@ static void unfold_backward_parts(dag *g, const op_call *call, const outputs *ou
     unfolding u = {.from = v_arg(g, call, 0), .size = call_int(call, 3), .step = call_int(call, 4)};
     if (u.size == 0 || dim_wrap(call_int(call, 2), t->ndim, &u.dim, NULL) != ASSAY_OK) {
         v_refuse(g, "windows of nothing");
+        return;
+    }
+    if (t->ndim == 0) {
+        v_result(g, 0, v_reshape(g, u.from, 0, NULL));
         return;
     }
     u.count = v_size(g, u.from, u.dim);

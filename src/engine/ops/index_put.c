@@ -14,11 +14,12 @@
 
 /* index_put(self, indices, values, accumulate), _index_put_impl(..., unsafe) */
 
-/* One value where one mask holds is what masked_fill writes, and ATen runs it as that: its value may be of a lesser type than self. */
+/* One value where one mask holds is what masked_fill writes, and ATen runs it as that: its value may be of another type than self, but no
+   complex one where self is real. */
 static bool fills_masked(const op_call *call, const indexing *ix) {
     const tensor *self = call_tensor(call, 0), *values = call_tensor(call, 2);
     return ix->n == 1 && ix->source[0].is_mask && !call_bool(call, 3) && tensor_numel(values) == 1 &&
-           dtype_category_of(values->dtype) <= dtype_category_of(self->dtype);
+           (!dtype_is_complex(values->dtype) || dtype_is_complex(self->dtype));
 }
 
 static status index_put_infer(const op_call *call, outputs *out, error *err) {
@@ -96,7 +97,8 @@ static double index_put_element(ref_ctx *ctx, int out, int64_t flat, double *nor
     bool adds = call_bool(ctx->call, 3);
     dtype given = call_tensor(ctx->call, 2)->dtype;
     if (given != self->dtype && l->head[slot] >= 0) { /* one number */
-        return flat % width == 0 ? scatter_stored(ctx, values[0]) : dtype_is_complex(given) ? values[1] : 0;
+        const double given_number = self->dtype == ASSAY_B8 ? values[0] != 0 : values[0]; /* a fraction is true, too */
+        return flat % width == 0 ? scatter_stored(ctx, given_number) : dtype_is_complex(given) ? values[1] : 0;
     }
     double sum = x[flat];
     for (int64_t s = l->head[slot]; s >= 0; s = l->next[s]) {
@@ -219,7 +221,7 @@ static const op_family family_scatter = {.name = "scatter", .has_in_place = true
 
 static const op_row rows[] = {
     {.signature = "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-     .doc = "self with values written, or added, at the places that the indices name. One value for one mask may be of a lesser type than self.",
+     .doc = "self with values written, or added, at the places that the indices name. One value for one mask may be of another type than self.",
      .family = &family_scatter,
      .infer = index_put_infer,
      .inputs = index_put_inputs,

@@ -61,7 +61,7 @@ static moments moments_at(ref_ctx *ctx, int64_t flat) {
         m.variance += term;
         m.squares += term * term + shift * shift;
     }
-    m.variance /= divisor; /* 0 / 0 is NaN and anything else infinite, as it should be */
+    m.variance = start.n > 0 ? m.variance / divisor : NAN; /* 0 / 0 is NaN and anything else infinite, as it should be */
     m.left = divisor > 0 ? 8 * (1 + sqrt((double)start.n)) * ctx->rounding * (m.re * m.re + m.im * m.im) : 0;
     m.squares = divisor > 0 ? m.squares / (divisor * divisor) : 0;
     m.re = start.n > 0 ? m.re : NAN;
@@ -233,7 +233,7 @@ static val variance_of(dag *g, const op_call *call, const outputs *out) {
     if (out->n == 2) {
         v_result(g, 1, v_reshape(g, mean, t->ndim, t->sizes));
     }
-    return v_mul_real(g, v_reshape(g, squares, t->ndim, t->sizes), 1 / fmax(n - correction, 0));
+    return v_mul_real(g, v_reshape(g, squares, t->ndim, t->sizes), n > 0 ? 1 / fmax(n - correction, 0) : NAN);
 }
 
 static void variance_parts(dag *g, const op_call *call, const outputs *out) {

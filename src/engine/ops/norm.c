@@ -83,6 +83,8 @@ static forward_cache *forward_of(ref_ctx *ctx) {
     }
     for (int64_t s = 0; s < c->v.n_stats; s++) {
         c->rstd[s] = c->v.per_stat > 0 ? 1 / sqrt(c->variance[s] + c->v.eps) : NAN;
+        /* Training, a channel of equal numbers and no eps leave its bias (ATen's InvStd); evaluation does not. */
+        c->rstd[s] = c->v.is_batch && c->v.trains && c->v.eps == 0 && c->variance[s] == 0 ? 0 : c->rstd[s];
     }
     ctx->scratch = c;
     return c;
@@ -253,6 +255,10 @@ static void batch_norm_parts(dag *g, const op_call *call, const outputs *out) {
     val squares;
     channel_moments(g, &v, call_tensor(call, v.input_arg), x, &mean, &squares);
     rstd = v_recip(g, v_1(g, FN_SQRT, v_add_real(g, v_mul_real(g, squares, 1 / n), v.eps)));
+    if (v.eps == 0) { /* a channel of equal numbers leaves its bias */
+        val zero = v_real(g, v_dtype(g, squares), 0);
+        rstd = v_select(g, v_2(g, FN_EQ, squares, zero), zero, rstd);
+    }
     v_result(g, 0, normalised(g, call, &v, x, mean, rstd));
     v_result(g, 1, v_reshape(g, mean, 1, &v.n_stats));
     v_result(g, 2, v_reshape(g, rstd, 1, &v.n_stats));

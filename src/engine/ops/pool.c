@@ -90,12 +90,17 @@ static int64_t end_tap(const pool_shape *s, int d, int64_t o) {
     return end < s->in[d] ? end : s->in[d];
 }
 
+/* What is below all others of a type. */
+static double least_of(dtype t) {
+    return !dtype_is_integral(t) ? -INFINITY : t == ASSAY_U8 ? 0 : -ldexp(1, 8 * (int)dtype_size(t) - 1);
+}
+
 /* Index in its plane of the largest element of a window, and *largest, that element: the first of equals, the last NaN if there is
-   one (ATen's). A dilated window may have no element inside: minus infinity, by ATen at an index that may lie outside. */
-static int64_t argmax(const pool_shape *s, const double *plane, int64_t oy, int64_t ox, double *largest) {
+   one (ATen's). A dilated window may have no element inside: the type's least, by ATen at an index that may lie outside. */
+static int64_t argmax(const pool_shape *s, const double *plane, int64_t oy, int64_t ox, double least, double *largest) {
     int64_t y0 = first_tap(s, 0, oy), x0 = first_tap(s, 1, ox);
     int64_t best = y0 * s->in[1] + x0;
-    double most = -INFINITY;
+    double most = least;
     for (int64_t y = y0; y < end_tap(s, 0, oy); y += s->dilation[0]) {
         for (int64_t x = x0; x < end_tap(s, 1, ox); x += s->dilation[1]) {
             double value = plane[y * s->in[1] + x];
@@ -119,7 +124,7 @@ static double max_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     place at = place_of(flat, s->out);
     const double *plane = x + at.plane * s->in[0] * s->in[1];
     double most;
-    int64_t index = argmax(s, plane, at.y, at.x, &most);
+    int64_t index = argmax(s, plane, at.y, at.x, least_of(call_tensor(ctx->call, 0)->dtype), &most);
     return out == 0 ? most : (double)index;
 }
 
@@ -170,7 +175,7 @@ static status max_backward_inputs(const op_call *call, rng *r, error *err) {
     for (int64_t flat = 0; flat < tensor_numel(indices); flat++) {
         place at = place_of(flat, s.out);
         double most;
-        int64_t area = s.in[0] * s.in[1], index = argmax(&s, values + at.plane * area, at.y, at.x, &most);
+        int64_t area = s.in[0] * s.in[1], index = argmax(&s, values + at.plane * area, at.y, at.x, least_of(self->dtype), &most);
         found[flat] = (double)(index < area ? index : area - 1); /* of a window without elements: the backward refuses others */
     }
     fill_from(indices, found);
@@ -319,6 +324,7 @@ static status adaptive_shape(const op_call *call, pool_shape *out, error *err) {
 static status adaptive_infer(const op_call *call, outputs *out, error *err) {
     pool_shape s;
     TRY(floats_only(call, call_tensor(call, 0), err));
+    TRY(call_check_count(call, 1, 2, err));
     TRY(adaptive_shape(call, &s, err));
     return push_pooled(out, call_tensor(call, 0)->dtype, &s, err);
 }
@@ -348,6 +354,11 @@ static status adaptive_backward_shape(const op_call *call, pool_shape *out, erro
     if (grad->ndim != 3 && grad->ndim != 4) {
         return fail(err, ASSAY_INVALID, "%s: expected a gradient of 3 or 4 dimensions, got %d", call->op->signature.full,
                     grad->ndim);
+    }
+    for (int d = grad->ndim - 3; d < grad->ndim; d++) {
+        if (grad->sizes[d] == 0) {
+            return fail(err, ASSAY_INVALID, "%s: expected a gradient of channels, height and width, dimension %d is empty", call->op->signature.full, d);
+        }
     }
     return pool_shape_adaptive(call, 1, grad->sizes[grad->ndim - 2], grad->sizes[grad->ndim - 1], out, err);
 }

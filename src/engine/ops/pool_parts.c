@@ -104,8 +104,10 @@ static void in_parts(dag *g, const op_call *call, const pooling *whole, part_fn 
 
 /* --- the largest ------------------------------------------------------------------------------------------------------------ */
 
-static number lowest(dtype t) {
-    return dtype_is_floating(t) ? number_of_double(-INFINITY) : number_of_int(t == ASSAY_I32 ? INT32_MIN : INT64_MIN);
+/* What is below all others of self's type, not of the wider one that it is computed in: a window wholly in the padding answers it. */
+static number lowest(const op_call *call) {
+    const dtype t = call_tensor(call, 0)->dtype;
+    return dtype_is_floating(t) ? number_of_double(-INFINITY) : number_of_int(t == ASSAY_U8 ? 0 : INT64_MIN >> (64 - 8 * (int)dtype_size(t)));
 }
 
 /* How far into its window, along d, the first element lies that is not padding; in i32. */
@@ -131,9 +133,8 @@ static val window_start(dag *g, const pooling *p, int ndim, const int64_t *sizes
 
 /* Element after element, as ATen walks a window: a larger one or NaN takes the place. */
 static void max_of_few(dag *g, const op_call *call, const pooling *p, const int64_t *sizes, val *made) {
-    (void)call;
     const pool_shape *s = &p->s;
-    val x = p->from, best = v_constant(g, v_dtype(g, x), lowest(v_dtype(g, x)));
+    val x = p->from, best = v_constant(g, v_dtype(g, x), lowest(call));
     dtype t = v_dtype(g, x);
     int ndim = v_ndim(g, x);
     bool pads = p->first[0] * s->stride[0] < s->pad[0] || p->first[1] * s->stride[1] < s->pad[1];
@@ -141,7 +142,7 @@ static void max_of_few(dag *g, const op_call *call, const pooling *p, const int6
     val offset = v_add(g, v_mul(g, y, v_int(g, ASSAY_I32, s->in[1])), x0);
     for (int64_t i = 0; i < s->kernel[0] * s->kernel[1] && !g->failed && g->refused == NULL; i++) {
         int64_t row = i / s->kernel[1], column = i % s->kernel[1];
-        val here = window_view(g, p, x, ndim, sizes, index_constant(row), index_constant(column), lowest(t));
+        val here = window_view(g, p, x, ndim, sizes, index_constant(row), index_constant(column), lowest(call));
         if (i == 0 && !pads) {
             best = here;
             continue;
@@ -159,7 +160,6 @@ static void max_of_few(dag *g, const op_call *call, const pooling *p, const int6
 /* Two reductions: the largest, then the first place that holds it (of NaN the last). A place counts down from n, a NaN's up
    from n + 1. */
 static void max_of_many(dag *g, const op_call *call, const pooling *p, const int64_t *sizes, val *made) {
-    (void)call;
     const pool_shape *s = &p->s;
     val x = p->from;
     dtype t = v_dtype(g, x);
@@ -170,7 +170,7 @@ static void max_of_many(dag *g, const op_call *call, const pooling *p, const int
     all[ndim + 1] = s->kernel[1];
     uint64_t window = (uint64_t)3 << ndim;
     index_sum row = v_dim(g, all, ndim), column = v_dim(g, all, ndim + 1);
-    val taps = window_view(g, p, x, ndim + 2, all, row, column, lowest(t));
+    val taps = window_view(g, p, x, ndim + 2, all, row, column, lowest(call));
     made[0] = v_reduce(g, RED_MAX, taps, window, false);
     /* Padding holds the lowest number too, but is no place. */
     val inside = window_view(g, p, v_expand(g, v_int(g, ASSAY_B8, 1), ndim, v_sizes(g, x)), ndim + 2, all, row, column,

@@ -3,6 +3,7 @@
 #include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reduction.h"
+#include "engine/tensor/agree.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -82,6 +83,14 @@ static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
         *norm += term * term;
     }
     return ref_sum_total(&sum);
+}
+
+/* A sum of what was cast to its type first, or was not. */
+static double cast_sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    double squares = 0, sum = sum_element(ctx, out, flat, &squares);
+    const double terms = reduction_length(ctx->call, sum_args_of(ctx->call).dims);
+    *norm += squares * agree_cast_weight(call_tensor(ctx->call, 0)->dtype, ctx->out->items[out].dtype, terms);
+    return sum;
 }
 
 static double mean_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
@@ -294,14 +303,14 @@ static const op_row rows[] = {
      .family = &family_reduction,
      .infer = sum_infer,
      .decompose = sum_parts,
-     .reference_element = sum_element,
+     .reference_element = cast_sum_element,
      .reference = sum_whole},
     {.signature = "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
      .doc = "The sum over the given dimensions, over all when there are none; integers and booleans add up in i64.",
      .family = &family_reduction,
      .infer = sum_infer,
      .decompose = sum_parts,
-     .reference_element = sum_element,
+     .reference_element = cast_sum_element,
      .reference = sum_whole},
     {.signature = "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
      .doc = "The mean of all elements.",

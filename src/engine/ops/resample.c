@@ -19,11 +19,11 @@ static status floats_only(const op_call *call, const tensor *t, bool bytes_too, 
     return ASSAY_OK;
 }
 
-static status check_image(const op_call *call, const tensor *t, error *err) {
-    if (t->ndim != 4 || t->sizes[1] == 0 || t->sizes[2] == 0 || t->sizes[3] == 0) {
+static status check_image(const op_call *call, const tensor *t, bool has_channels, error *err) {
+    if (t->ndim != 4 || (has_channels && t->sizes[1] == 0) || t->sizes[2] == 0 || t->sizes[3] == 0) {
         char got[TENSOR_TEXT_BYTES];
-        return fail(err, ASSAY_INVALID, "%s: expected [batch, channels, height, width] with none of the last three 0, got %.200s",
-                    call->op->signature.full, tensor_describe(got, t));
+        return fail(err, ASSAY_INVALID, "%s: expected [batch, channels, height, width] with none of the last %s 0, got %.200s",
+                    call->op->signature.full, has_channels ? "three" : "two", tensor_describe(got, t));
     }
     return ASSAY_OK;
 }
@@ -47,7 +47,7 @@ static status upsample_shape(const op_call *call, resample_mode mode, outputs *o
     const tensor *input = call_tensor(call, 0);
     resample_axis axes[2];
     TRY(floats_only(call, input, mode == RESAMPLE_NEAREST, err));
-    TRY(check_image(call, input, err));
+    TRY(check_image(call, input, true, err));
     TRY(axes_of(call, (upsample_layout){mode, false}, axes, err));
     int64_t sizes[4] = {input->sizes[0], input->sizes[1], axes[0].out, axes[1].out};
     return outputs_push_format(out, input->dtype, 4, sizes, tensor_suggests_channels_last(input), err);
@@ -257,7 +257,7 @@ static status grid_axes(const op_call *call, int input_arg, int mode_arg, grid_a
     const tensor *input = call_tensor(call, input_arg), *grid = call_tensor(call, input_arg + 1);
     int64_t mode = call_int(call, mode_arg), padding = call_int(call, mode_arg + 1);
     TRY(floats_only(call, input, false, err));
-    TRY(check_image(call, input, err));
+    TRY(check_image(call, input, false, err));
     if (grid->ndim != 4 || grid->dtype != input->dtype || grid->sizes[0] != input->sizes[0] || grid->sizes[3] != 2) {
         char got[TENSOR_TEXT_BYTES];
         return fail(err, ASSAY_INVALID, "%s: expected a grid %s[%" PRId64 ", rows, columns, 2], got %.200s",

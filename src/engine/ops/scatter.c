@@ -130,6 +130,7 @@ static double index_add_element(ref_ctx *ctx, int out, int64_t flat, double *nor
     }
     number alpha = call_number(ctx->call, 4);
     double re = dtype_category_of(self->dtype) < CATEGORY_FLOATING ? (double)(int64_t)alpha.f : alpha.f;
+    re = self->dtype == ASSAY_B8 ? alpha.f != 0 || alpha.im != 0 : re; /* a truth is scaled by a truth */
     int64_t n = tensor_numel(call_tensor(ctx->call, 2));
     const double *from = source + flat / inner / size * n * inner + flat % inner;
     double sum = x[flat];

@@ -83,6 +83,10 @@ static status masked_fill_infer(const op_call *call, outputs *out, error *err) {
                     call->args[2].tensor->ndim);
     }
     TRY(pointwise_analyse(call, &p, err));
+    if (call->args[2].kind == ARG_TENSOR && dtype_is_complex(call->args[2].tensor->dtype) && !dtype_is_complex(p.result) && p.result != ASSAY_B8) {
+        return fail(err, ASSAY_INVALID, "%s: expected a real value for a tensor of %s, got %s", call->op->signature.full, assay_dtype_name(p.result),
+                    assay_dtype_name(call->args[2].tensor->dtype));
+    }
     tensor *t = outputs_push(out);
     if (t == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");

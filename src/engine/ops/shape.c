@@ -185,6 +185,7 @@ static void constant_pad_cost(const op_call *call, const outputs *out, op_cost *
 
 /* Sizes of the padded image; [left, right, top, bottom]. */
 static status reflection_sizes(const op_call *call, int padding_arg, const tensor *image, int64_t *sizes, error *err) {
+    TRY(call_check_count(call, padding_arg, 4, err));
     if ((image->ndim != 3 && image->ndim != 4) || dtype_category_of(image->dtype) == CATEGORY_BOOLEAN) {
         char text[TENSOR_TEXT_BYTES];
         return fail(err, ASSAY_INVALID, "%s: expected an image of 3 or 4 dimensions, not of booleans, got %.160s",

@@ -44,7 +44,8 @@ static status softmax_infer(const op_call *call, outputs *out, error *err) {
         return fail(err, ASSAY_INVALID, "%s: expected a floating tensor, got %s", call->op->signature.full,
                     assay_dtype_name(self->dtype));
     }
-    bool to_float = call_bool(call, 2) && self->dtype != ASSAY_F64; /* halves widen, wider types stay */
+    /* PyTorch's GPUs know this of halves, its CPU not at all. Wider types stay: recorded inputs that are computed in them keep the flag. */
+    bool to_float = call_bool(call, 2) && self->dtype != ASSAY_F64;
     return outputs_add(out, to_float ? ASSAY_F32 : self->dtype, self->ndim, self->sizes, err);
 }
 
@@ -134,7 +135,9 @@ static status backward_infer(const op_call *call, outputs *out, error *err) {
                     call->op->signature.full, assay_dtype_name(grad->dtype), assay_dtype_name(output->dtype),
                     assay_dtype_name(t));
     }
-    return outputs_add(out, t, grad->ndim, grad->sizes, err);
+    /* The gradient's own type, save back through half_to_float, which PyTorch's GPUs know. */
+    const bool narrows = grad->dtype == ASSAY_F32 && t == ASSAY_F16;
+    return outputs_add(out, narrows ? t : grad->dtype, grad->ndim, grad->sizes, err);
 }
 
 /* softmax: (g - sum(g * y)) * y; log_softmax: g - exp(y) * sum(g). `largest` holds the square sum of the sum's terms. */

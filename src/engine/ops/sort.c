@@ -4,6 +4,7 @@
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/reduction.h"
+#include "engine/tensor/agree.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,7 +18,11 @@ static status cumsum_infer(const op_call *call, outputs *out, error *err) {
     int dim;
     TRY(dim_wrap(call_int(call, 1), self->ndim, &dim, err));
     dtype t = dtype_category_of(self->dtype) < CATEGORY_FLOATING ? ASSAY_I64 : self->dtype;
-    return outputs_add(out, call_dtype(call, 2, call->op->in_place ? self->dtype : t), self->ndim, self->sizes, err);
+    t = call_dtype(call, 2, call->op->in_place ? self->dtype : t);
+    if (t == ASSAY_B8) {
+        return fail(err, ASSAY_INVALID, "%s: expected a type of numbers to add up in, got b8; any.dim may be meant, or dtype=i64", call->op->signature.full);
+    }
+    return outputs_add(out, t, self->ndim, self->sizes, err);
 }
 
 /* The shape seen along one dimension: outer x n x inner, row-major. */
@@ -66,15 +71,17 @@ static double cumsum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) 
     if (r == NULL || x == NULL || (integral && n == NULL)) {
         return 0;
     }
+    const int width = dtype_is_complex(self->dtype) ? 2 : 1; /* a real result drops imaginary parts */
     bool resumes = r->flat >= first && r->flat <= flat && (r->flat - first) % a.inner == 0;
     *r = resumes ? *r : (running){.flat = first - a.inner};
     for (int64_t at = r->flat + a.inner; at <= flat; at += a.inner) {
-        r->sum += integral ? 0 : x[at];
-        r->squares += integral ? 0 : x[at] * x[at];
+        double term = integral ? 0 : x[at * width];
+        r->sum += term;
+        r->squares += term * term;
         r->sum_int += integral ? (uint64_t)n[at] : 0;
     }
     r->flat = flat;
-    *norm += r->squares;
+    *norm += r->squares * agree_cast_weight(self->dtype, ctx->out->items[out].dtype, (double)a.n);
     return integral ? ref_wrapped(ctx, out, r->sum_int) : r->sum;
 }
 
@@ -122,6 +129,11 @@ static status topk_infer(const op_call *call, outputs *out, error *err) {
     return outputs_add(out, ASSAY_I64, self->ndim, sizes, err);
 }
 
+/* How many are taken: the element of a tensor without dimensions is, whatever k is (ATen's topk). */
+static int64_t topk_count(const op_call *call) {
+    return call_tensor(call, 0)->ndim == 0 ? 1 : call_int(call, 1);
+}
+
 /* NaN is the largest of all; equal values keep the order of their places (ATen leaves that open). */
 typedef struct ranked {
     double value;
@@ -150,7 +162,7 @@ static status topk_whole(ref_ctx *ctx, error *err) {
     (void)err;
     const tensor *self = call_tensor(ctx->call, 0);
     along a = along_dim(self, call_int(ctx->call, 2));
-    int64_t k = call_int(ctx->call, 1), lines = a.n > 0 ? tensor_numel(self) / a.n : 0;
+    int64_t k = topk_count(ctx->call), lines = a.n > 0 ? tensor_numel(self) / a.n : 0;
     const double *x = ref_real(ctx, 0);
     double *values = ref_output(ctx, 0), *places = ref_output(ctx, 1);
     ranked *line = ref_make(ctx, (size_t)a.n, sizeof *line);
@@ -189,7 +201,7 @@ static double element_at(const tensor *t, int64_t flat) {
 
 /* first: of the line's results among all, which lie a.inner apart. */
 static status topk_check_line(const op_call *call, const outputs *actual, topk_line *l, along a, int64_t first, error *err) {
-    const int64_t k = call_int(call, 1);
+    const int64_t k = topk_count(call);
     for (int64_t i = 0; i < k; i++) {
         double value = element_at(&actual->items[0], first + i * a.inner), place = element_at(&actual->items[1], first + i * a.inner);
         if (!(place >= 0 && place < (double)a.n)) {
@@ -223,7 +235,7 @@ static status topk_check_line(const op_call *call, const outputs *actual, topk_l
 static status topk_check(const op_call *call, const outputs *actual, error *err) {
     const tensor *self = call_tensor(call, 0);
     const along a = along_dim(self, call_int(call, 2));
-    const int64_t k = call_int(call, 1), lines = a.n > 0 && k > 0 ? tensor_numel(self) / a.n : 0;
+    const int64_t k = topk_count(call), lines = a.n > 0 && k > 0 ? tensor_numel(self) / a.n : 0;
     topk_line l = {.all = malloc((size_t)a.n * sizeof *l.all + 1),
                    .taken = malloc((size_t)k * sizeof *l.taken + 1),
                    .is_taken = malloc((size_t)a.n * sizeof *l.is_taken + 1)};
@@ -254,7 +266,7 @@ typedef struct topk_followed {
 static bool topk_order_taken(const op_call *call, const tensor *const *taken, double loose, const topk_followed *f, along a, int64_t outer,
                              int64_t inner) {
     const tensor *self = call_tensor(call, 0);
-    const int64_t k = call_int(call, 1), first = outer * k * a.inner + inner;
+    const int64_t k = topk_count(call), first = outer * k * a.inner + inner;
     double largest = 0;
     memset(f->is_taken, 0, (size_t)a.n * sizeof *f->is_taken);
     for (int64_t i = 0; i < k; i++) {
@@ -286,7 +298,7 @@ static bool topk_order_taken(const op_call *call, const tensor *const *taken, do
 
 static void topk_follow_line(const op_call *call, const tensor *const *taken, double loose, double *const *made, const topk_followed *f, along a,
                              int64_t outer, int64_t inner) {
-    const int64_t k = call_int(call, 1), first = outer * k * a.inner + inner;
+    const int64_t k = topk_count(call), first = outer * k * a.inner + inner;
     for (int64_t i = 0; i < k; i++) {
         f->made[i] = (ranked){made[0][first + i * a.inner], (int64_t)made[1][first + i * a.inner]};
     }
@@ -303,7 +315,7 @@ static void topk_follow_line(const op_call *call, const tensor *const *taken, do
 /* Without its places, equal elements stay the reference's, and only what is not to be sorted follows the order of the values. */
 static status topk_follow(const op_call *call, const tensor *const *taken, double loose, double *const *made, error *err) {
     const along a = along_dim(call_tensor(call, 0), call_int(call, 2));
-    const int64_t k = call_int(call, 1), lines = a.n > 0 && k > 0 ? tensor_numel(call_tensor(call, 0)) / a.n : 0;
+    const int64_t k = topk_count(call), lines = a.n > 0 && k > 0 ? tensor_numel(call_tensor(call, 0)) / a.n : 0;
     if (taken[1] == NULL && (taken[0] == NULL || call_bool(call, 4))) {
         return ASSAY_OK;
     }

@@ -28,10 +28,11 @@ static status view_layer(const op_call *call, norm_view *v, error *err) {
 
 static status view_batch(const op_call *call, norm_view *v, error *err) {
     const tensor *x = call_tensor(call, v->input_arg);
-    if (x->ndim < 2 || tensor_numel(x) == 0) {
+    const bool needs_elements = v->trains && v->mask_arg < 0; /* for statistics of them */
+    if (x->ndim < 2 || (needs_elements && tensor_numel(x) == 0)) {
         char text[TENSOR_TEXT_BYTES];
-        return fail(err, ASSAY_INVALID, "%s: expected an input of at least 2 dimensions that is not empty, got %.300s",
-                    call->op->signature.full, tensor_describe(text, x));
+        return fail(err, ASSAY_INVALID, "%s: expected an input of at least 2 dimensions%s, got %.300s", call->op->signature.full,
+                    needs_elements ? " that is not empty" : "", tensor_describe(text, x));
     }
     v->is_batch = true;
     v->n_stats = v->n_weights = x->sizes[1];
@@ -118,6 +119,9 @@ static status check_statistics(const op_call *call, const norm_view *v, error *e
     }
     if (needs_saved && (is_missing(call, v->mean_arg) || is_missing(call, v->rstd_arg))) {
         return fail(err, ASSAY_INVALID, "%s: expected saved statistics when training, got None", call->op->signature.full);
+    }
+    if (v->is_batch && !is_backward && is_missing(call, v->running_mean_arg) != is_missing(call, v->running_var_arg)) {
+        return fail(err, ASSAY_INVALID, "%s: expected running_mean and running_var, or neither, got one of them", call->op->signature.full);
     }
     TRY(check_parameter(call, v->running_mean_arg, v->n_stats, err));
     TRY(check_parameter(call, v->running_var_arg, v->n_stats, err));

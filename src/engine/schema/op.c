@@ -126,6 +126,13 @@ int64_t call_int_at(const op_call *call, int i, int k, int64_t if_empty) {
     return n == 0 ? if_empty : items[k < n ? k : n - 1];
 }
 
+status call_check_count(const op_call *call, int i, int n, error *err) {
+    int has;
+    call_ints(call, i, &has);
+    return has == n ? ASSAY_OK
+                    : fail(err, ASSAY_INVALID, "%s: expected %s of %d numbers, got %d", call->op->signature.full, call->op->signature.params[i].name, n, has);
+}
+
 tensor **call_tensors(const op_call *call, int i, int *n) {
     const arg *a = &call->args[i];
     assert(a->kind == ARG_TENSORS || a->kind == ARG_NONE);

@@ -176,7 +176,8 @@ struct op_row {
     op_decompose_fn *decompose;
 
     promotion promotion;
-    bool scalars_promote;    /* pointwise: positional Scalar parameters take part in type promotion (add.Scalar's other) */
+    bool scalars_promote;    /* pointwise: Scalar parameters take part in type promotion (add.Scalar's other) ... */
+    uint32_t scales;         /* ... but for these: bit i set if argument i, a Scalar, is a factor that has no say in it (its alpha) */
     uint32_t takes;          /* pointwise: a set of TAKES_ bits */
     /* pointwise: a number among the operands is rounded to the type computed in, not to the wider one that f16 and bf16
        are accumulated in; where that decides (comparisons always are so, remainders) */
@@ -221,6 +222,8 @@ const int64_t *call_ints(const op_call *call, int i, int *n);
 int64_t call_int_at(const op_call *call, int i, int k, int64_t if_empty);
 /* The list's tensors and how many; NULL items are None. */
 tensor **call_tensors(const op_call *call, int i, int *n);
+/* INVALID where int list i has another number of items than n: what PyTorch's own function does not stretch. */
+status call_check_count(const op_call *call, int i, int n, error *err);
 /* Every tensor of the call in order of arguments, list items included; at most max are written; returns how many there
    are. */
 int call_all_tensors(const op_call *call, tensor **out, int max);

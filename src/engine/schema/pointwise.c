@@ -2,6 +2,8 @@
 /* Element-wise semantics after ATen's TensorIterator. */
 #include "engine/schema/pointwise.h"
 
+#include "engine/tensor/agree.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -61,7 +63,7 @@ static void find_operands(const op_call *call, pointwise *out) {
         const arg *a = &call->args[i];
         if (a->kind == ARG_TENSOR && out->n < POINTWISE_MAX_OPERANDS) {
             out->operand[out->n++] = a->tensor;
-        } else if (call->op->row->scalars_promote && s->params[i].kind == ARG_NUMBER && !s->params[i].is_keyword &&
+        } else if (call->op->row->scalars_promote && s->params[i].kind == ARG_NUMBER && (call->op->row->scales >> i & 1) == 0 &&
                    a->kind != ARG_NONE && out->n_numbers < POINTWISE_MAX_NUMBERS) {
             out->numbers[out->n_numbers++] = call_number(call, i);
         }
@@ -268,6 +270,28 @@ status pointwise_infer(const op_call *call, outputs *out, error *err) {
     return pointwise_output(result, p.result, p.ndim, p.sizes, operands, p.n, err);
 }
 
+static bool bound_binds_none(const op_call *call, int at, bool is_low, dtype t) {
+    if (!dtype_is_integral(t)) {
+        return !dtype_holds(t, call_number(call, at));
+    }
+    const number n = call_number(call, at);
+    const double width = ldexp(1, 8 * (int)dtype_size(t)), least = t == ASSAY_U8 ? 0 : -width / 2, above = least + width;
+    const double value = n.category > CATEGORY_INTEGRAL ? trunc(n.f) : (double)n.i;
+    const bool beyond = t != ASSAY_I64 && (is_low ? value >= above : value < least);
+    return beyond || !dtype_holds(ASSAY_I64, n);
+}
+
+status pointwise_check_bounds(const op_call *call, int low, int high, dtype t, error *err) {
+    for (int k = 0; k < 2; k++) {
+        const int at = k == 0 ? low : high;
+        if (at >= 0 && !call_is_none(call, at) && bound_binds_none(call, at, k == 0, t)) {
+            return fail(err, ASSAY_INVALID, "%s: expected %s that %s can reach, got %.17g", call->op->signature.full,
+                        call->op->signature.params[at].name, assay_dtype_name(t), call_number(call, at).f);
+        }
+    }
+    return ASSAY_OK;
+}
+
 /* --- reference -------------------------------------------------------------------------------------------------------- */
 
 typedef struct operand_view {
@@ -319,14 +343,14 @@ int64_t pointwise_integer(const op_row *row, const pointwise *p, int64_t value) 
     return element_load_int(p->compute, bits);
 }
 
-static double rounded_number(const op_row *row, const pointwise *p, double value) {
-    if (!dtype_is_floating(p->compute)) {
-        return value;
-    }
-    dtype t = pointwise_number_type(row, p);
+static double rounded_to(dtype t, double value) {
     uint64_t bits = 0;
     element_store(t, &bits, value);
     return element_load(t, &bits);
+}
+
+static double rounded_number(const op_row *row, const pointwise *p, double value) {
+    return dtype_is_floating(p->compute) ? rounded_to(pointwise_number_type(row, p), value) : value;
 }
 
 /* One value in each of the three styles; the row's function reads the one of its style. */
@@ -341,7 +365,8 @@ static void set_numbers(const op_row *row, const pointwise *p, operand_values *v
         const number *own = &p->numbers[k];
         v->x[p->n + k] = rounded_number(row, p, own->f);
         v->n[p->n + k] = pointwise_integer(row, p, own->i);
-        v->z[p->n + k] = CMPLX(own->f, own->im);
+        const dtype part = dtype_is_complex(p->compute) ? dtype_accumulator(dtype_real(p->compute)) : ASSAY_F64;
+        v->z[p->n + k] = CMPLX(rounded_to(part, own->f), rounded_to(part, own->im));
     }
 }
 
@@ -359,6 +384,27 @@ static void load_operands(const op_row *row, const pointwise *p, const operand_v
             v->x[k] = t->ndim == 0 && t->dtype != p->compute ? rounded_number(row, p, value) : value;
         }
     }
+}
+
+/* Whether an operand is a 0-dim tensor with more digits than the type computed in: PyTorch's add rounds it to that type first, its mul does
+   not, and either is right (docs/accuracy.md). */
+static bool may_round_first(const op_row *row, const pointwise *p, int k) {
+    const tensor *t = p->operand[k];
+    return t->ndim == 0 && !t->is_wrapped_number && dtype_size(p->compute) == 2 && pointwise_number_type(row, p) != p->compute &&
+           dtype_category_of(t->dtype) >= CATEGORY_INTEGRAL && t->dtype != p->compute;
+}
+
+/* The norm that lets either pass: what an element becomes of operands as they are is `value`. */
+static double norm_of_rounded(const op_call *call, const pointwise *p, operand_values *v, double value) {
+    bool rounds = false;
+    for (int k = 0; k < p->n; k++) {
+        if (may_round_first(call->op->row, p, k)) {
+            v->x[k] = rounded_to(p->compute, v->x[k]);
+            rounds = true;
+        }
+    }
+    const double norm = rounds ? agree_norm_of_slack(p->compute, 1, fabs(call->op->row->reference_scalar(v->x, call) - value)) : 0;
+    return isfinite(norm) ? norm : 0;
 }
 
 /* Integers wrap around at the output's width, and every integer but 0 is true. */
@@ -388,7 +434,9 @@ status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err) {
     operand_view views[POINTWISE_MAX_OPERANDS];
     TRY(pointwise_analyse(ctx->call, &p, err));
     TRY(choose_style(ctx->call, &p, &style, err));
+    bool may_round = false;
     for (int k = 0; k < p.n; k++) {
+        may_round = may_round || may_round_first(row, &p, k);
         views[k].t = p.operand[k];
         views[k].data = tensor_data(p.operand[k]);
         tensor_broadcast_strides(p.operand[k], p.ndim, p.sizes, views[k].strides);
@@ -406,7 +454,7 @@ status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err) {
                                                             : row->reference_scalar(v.x, ctx->call);
             store_value(ctx, request, i, value);
             if (request->norm != NULL) {
-                request->norm[i] = 0;
+                request->norm[i] = may_round && style == STYLE_REAL ? norm_of_rounded(ctx->call, &p, &v, creal(value)) : 0;
             }
         }
     }

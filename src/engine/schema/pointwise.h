@@ -39,6 +39,10 @@ dtype pointwise_number_type(const op_row *row, const pointwise *p);
 /* An integer as it meets the others where they are computed in integers: -1 is 255 beside u8, as in ATen (op.h, keeps_integers). */
 int64_t pointwise_integer(const op_row *row, const pointwise *p, int64_t value);
 
+/* INVALID where arguments `low` and `high`, bounds of results of type t, None or, below 0, not there at all, leave no number of t within them, or where t, a floating type,
+   cannot hold one. Bounds of integers may lie outside their type else: then they bind nothing. ATen's clamp. */
+status pointwise_check_bounds(const op_call *call, int low, int high, dtype t, error *err);
+
 /* The driver of reference_scalar, reference_int and reference_complex. */
 status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err);
 

@@ -106,6 +106,16 @@ static bool prefers_channels_last(const tensor *input, const tensor *weight) {
     return input->ndim == 4 || input->dtype == ASSAY_F32 || input->dtype == ASSAY_BF16;
 }
 
+/* As in ATen an image without pixels is none, save where there are no images, or none of its channels, anyway. */
+static status check_pixels(const op_call *call, const tensor *input, error *err) {
+    if (tensor_numel(input) > 0 || input->sizes[0] == 0 || input->sizes[1] == 0) {
+        return ASSAY_OK;
+    }
+    char got[TENSOR_TEXT_BYTES];
+    return fail(err, ASSAY_INVALID, "%s: expected an input with elements, or of no batch or channels, got %.200s", call->op->signature.full,
+                tensor_describe(got, input));
+}
+
 status conv_shape_of(const op_call *call, int input_arg, int stride_arg, conv_shape *out, error *err) {
     const tensor *input = call_tensor(call, input_arg), *weight = call_tensor(call, input_arg + 1);
     conv_shape s = {.transposed = call_bool(call, stride_arg + 3), .groups = call_int(call, stride_arg + 5)};
@@ -115,6 +125,7 @@ status conv_shape_of(const op_call *call, int input_arg, int stride_arg, conv_sh
                     s.groups);
     }
     TRY(check_tensors(call, input, weight, s.groups, s.transposed, err));
+    TRY(check_pixels(call, input, err));
     TRY(check_param(call, stride_arg, s.spatial, 1, err));
     TRY(check_param(call, stride_arg + 1, s.spatial, 0, err));
     TRY(check_param(call, stride_arg + 2, s.spatial, 1, err));
@@ -159,8 +170,8 @@ static status pool_input(const op_call *call, int input_arg, pool_shape *s, erro
         return fail(err, ASSAY_INVALID, "%s: expected 3 or 4 dimensions, got %.200s", name, tensor_describe(got, t));
     }
     const int64_t *last = t->sizes + t->ndim - 3;
-    if (last[0] == 0 || last[1] == 0 || last[2] == 0 || last[1] > PARAM_MAX || last[2] > PARAM_MAX) {
-        return fail(err, ASSAY_INVALID, "%s: expected channels, height and width of 1 to 2^30, got %.200s", name,
+    if ((last[0] == 0 && s->kernel[0] > 0) || last[1] == 0 || last[2] == 0 || last[1] > PARAM_MAX || last[2] > PARAM_MAX) {
+        return fail(err, ASSAY_INVALID, "%s: expected %sheight and width of 1 to 2^30, got %.200s", name, s->kernel[0] > 0 ? "channels, " : "",
                     tensor_describe(got, t));
     }
     s->batched = t->ndim == 4;
@@ -195,16 +206,18 @@ static status pool_param(const op_call *call, int param_index, int k, int64_t if
 status pool_shape_of(const op_call *call, int input_arg, int kernel_arg, int dilation_arg, bool ceil_mode, pool_shape *out,
                      error *err) {
     pool_shape s = {.batch = 1};
-    TRY(pool_input(call, input_arg, &s, err));
     for (int d = 0; d < 2; d++) {
         TRY(pool_param(call, kernel_arg, d, 0, 1, &s.kernel[d], err));
+    }
+    TRY(pool_input(call, input_arg, &s, err));
+    for (int d = 0; d < 2; d++) {
         TRY(pool_param(call, kernel_arg + 1, d, s.kernel[d], 1, &s.stride[d], err));
         TRY(pool_param(call, kernel_arg + 2, d, 0, 0, &s.pad[d], err));
         s.dilation[d] = 1;
         if (dilation_arg >= 0) {
             TRY(pool_param(call, dilation_arg, d, 1, 1, &s.dilation[d], err));
         }
-        if (s.pad[d] > (s.dilation[d] * (s.kernel[d] - 1) + 1) / 2) {
+        if (s.pad[d] > s.kernel[d] / 2) { /* as it is, not spread by the dilation */
             return fail(err, ASSAY_INVALID,
                         "%s: expected padding of at most half the kernel, got %" PRId64 " for a kernel of %" PRId64,
                         call->op->signature.full, s.pad[d], s.kernel[d]);

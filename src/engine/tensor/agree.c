@@ -173,6 +173,20 @@ static comparison comparison_of(dtype t, int64_t n_parts, const double *expected
     return c;
 }
 
+double agree_norm_of_slack(dtype to, double terms, double by) {
+    return by / (8 * dtype_epsilon(dtype_accumulator(to)) * (1 + sqrt(terms)));
+}
+
+double agree_cast_weight(dtype from, dtype to, double terms) {
+    const bool has_more = dtype_category_of(from) < CATEGORY_FLOATING || dtype_epsilon(dtype_real(from)) < dtype_epsilon(dtype_real(to));
+    if (dtype_size(dtype_real(to)) != 2 || !dtype_is_floating(dtype_real(to)) || from == ASSAY_B8 || !has_more) {
+        return 1;
+    }
+    /* A rounded term is off by 0.2 epsilon of its size (a standard deviation): ten of these. */
+    const double weight = agree_norm_of_slack(to, terms, 2 * dtype_epsilon(dtype_real(to)));
+    return weight > 1 ? weight * weight : 1;
+}
+
 void agree_tolerances(dtype t, int64_t n, const double *expected, const double *norm, const agree_rule *rule, double *out) {
     int width = dtype_is_complex(t) ? 2 : 1;
     comparison c = comparison_of(t, n, expected, rule);

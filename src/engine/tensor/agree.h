@@ -47,6 +47,12 @@ typedef struct agreement {
 void agree_compare(const tensor *actual, const int64_t *flat, int64_t n, const double *expected, const double *norm,
                    const agree_rule *rule, agreement *out);
 
+/* What square sums of terms count by where a call's dtype=... is f16 or bf16 and its operand has more digits: PyTorch rounds every term
+   first, assay's kernels add up what is there, and either is right (docs/accuracy.md). 1 for all other types. terms: of the longest sum. */
+double agree_cast_weight(dtype from, dtype to, double terms);
+/* The norm by which an element's tolerance, of a sum of so many terms, grows by `by` at least. */
+double agree_norm_of_slack(dtype to, double terms, double by);
+
 /* The tolerance of n expected values (parts of complex ones) of a type, without slack. norm may be NULL, and is one for each
    element. Zeros for integers and booleans. */
 void agree_tolerances(dtype t, int64_t n, const double *expected, const double *norm, const agree_rule *rule, double *out);

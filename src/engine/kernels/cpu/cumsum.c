@@ -306,6 +306,36 @@ static void share_cumsum_complex(const void *context) {
     }
 }
 
+/* Complex numbers whose running sums are real: their imaginary parts are dropped first. */
+static void share_cumsum_real_parts(const void *context) {
+    const along *a = context;
+    const bool is_integral = dtype_category_of(a->out) < CATEGORY_FLOATING;
+#pragma omp for nowait
+    for (int64_t i = 0; i < a->lines.numel; i++) {
+        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        double total = 0;
+        uint64_t whole = 0;
+        loop_seek(&a->lines, i, index, offset);
+        for (int64_t k = 0; k < a->n; k++) {
+            const char *x = a->lines.data[0] + offset[0] + k * a->in_stride;
+            char *y = a->lines.data[1] + offset[1] + k * a->out_stride;
+            if (is_integral) {
+                whole += (uint64_t)element_load_int(a->in, x);
+                element_store_int(a->out, y, (int64_t)whole);
+            } else {
+                total += element_load(a->in, x);
+                element_store(a->out, y, total);
+            }
+        }
+    }
+}
+
+static status run_cumsum_real_parts(kernel_plan *plan) {
+    const along *a = plan->state;
+    parallel_run(a->threads, share_cumsum_real_parts, a);
+    return ASSAY_OK;
+}
+
 static status run_cumsum_complex(kernel_plan *plan) {
     const along *a = plan->state;
     parallel_run(a->threads, share_cumsum_complex, a);
@@ -318,7 +348,7 @@ static status prepare_cumsum(kernel_plan *plan, error *err) {
     bool is_complex = dtype_is_complex(a->in) || dtype_is_complex(a->out);
     a->l = row_loops_for(a->out);
     a->lines.numel = a->n > 0 ? a->lines.numel : 0; /* there may be any number of lines without elements */
-    plan->run = is_complex ? run_cumsum_complex : run_cumsum;
+    plan->run = !is_complex ? run_cumsum : dtype_is_complex(a->out) ? run_cumsum_complex : run_cumsum_real_parts;
     a->streams = !is_complex && a->out == a->l->type && a->out_stride == (int64_t)a->l->size && !plan->call->op->in_place &&
                  tensor_bytes(&plan->out->items[0]) >= STREAM_MIN_BYTES;
     if (!is_complex && has_short_lines(a)) {

@@ -436,9 +436,24 @@ static status list_windows(unfold *k, int64_t apart, arena *memory, error *err) 
     return ASSAY_OK;
 }
 
+/* A number unfolded is its own window, or an empty one. */
+static status run_unfold_number(kernel_plan *plan) {
+    const tensor *grad = call_tensor(plan->call, 0), *dst = &plan->out->items[0];
+    if (tensor_numel(grad) > 0) {
+        memcpy(tensor_data(dst), tensor_data(grad), dtype_size(dst->dtype));
+    } else {
+        memset(tensor_data(dst), 0, dtype_size(dst->dtype));
+    }
+    return ASSAY_OK;
+}
+
 static status prepare_unfold(kernel_plan *plan, error *err) {
     const tensor *grad = call_tensor(plan->call, 0), *dst = &plan->out->items[0];
     int64_t dim = call_int(plan->call, 2), size = call_int(plan->call, 3), step = call_int(plan->call, 4);
+    if (dst->ndim == 0) {
+        plan->run = run_unfold_number;
+        return ASSAY_OK;
+    }
     dim = dim < 0 ? dim + dst->ndim : dim;
     if (size <= step || grad->sizes[dim] == 1) {
         return prepare_apart(plan, (int)dim, size, step, err);

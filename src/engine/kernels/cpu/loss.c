@@ -397,7 +397,7 @@ static status prepare_mse(kernel_plan *plan, error *err) {
     loop_init(&m->loop, ndim, sizes, operands, n);
     m->l = row_loops_for(has_double ? ASSAY_F64 : ASSAY_F32);
     m->count = m->loop.numel;
-    m->factor = is_backward && m->reduction == REDUCE_MEAN ? 2 / (double)m->count : 2;
+    m->factor = is_backward && m->reduction == REDUCE_MEAN ? 2 / (double)tensor_numel(call_tensor(call, 1)) : 2;
     m->block = is_backward ? block_backward : reduces ? block_sum : block_none;
     m->is_row = is_one_row(m);
     m->threads = parallel_threads(bytes);

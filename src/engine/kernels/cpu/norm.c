@@ -8,6 +8,8 @@
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/streaming.h"
 
+#include <string.h>
+
 /* Rows of so many elements and more that stay in caches are better in flight than several of them gone over at once. */
 enum { LEAST_KEPT = 320 };
 
@@ -164,11 +166,30 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     return ASSAY_OK;
 }
 
+/* Batch norm of no elements: nothing to norm, and gradients of its parameters that are sums of nothing. */
+static status run_of_nothing(kernel_plan *plan) {
+    for (int i = 0; i < plan->out->n; i++) {
+        const size_t bytes = (size_t)tensor_bytes(&plan->out->items[i]);
+        if (bytes > 0) {
+            memset(tensor_data(&plan->out->items[i]), 0, bytes);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status prepare_batch_norm(kernel_plan *plan, error *err) {
+    if (tensor_numel(call_tensor(plan->call, signature_find_param(&plan->call->op->signature, "input"))) > 0) {
+        return prepare_channel_norm(plan, err);
+    }
+    plan->run = run_of_nothing;
+    return ASSAY_OK;
+}
+
 static const kernel_row rows[] = {
     {.op = "native_layer_norm.default", .prepare = prepare_layer},
     {.op = "native_layer_norm_backward.default", .prepare = prepare_layer},
-    {.op = "native_batch_norm.default", .prepare = prepare_channel_norm},
-    {.op = "native_batch_norm_backward.default", .prepare = prepare_channel_norm},
+    {.op = "native_batch_norm.default", .prepare = prepare_batch_norm},
+    {.op = "native_batch_norm_backward.default", .prepare = prepare_batch_norm},
     {.op = "native_group_norm.default", .prepare = prepare_channel_norm},
     {.op = "native_group_norm_backward.default", .prepare = prepare_channel_norm},
 };

@@ -13,7 +13,8 @@ static void move_running(const tensor *t, int64_t i, double value, double moment
 void channel_take_stat(const channel_norm *s, int64_t i) {
     channel_moment m = s->moments[i];
     s->mean[i] = m.mean;
-    s->rstd[i] = 1 / sqrt(m.m2 / m.n + s->v.eps); /* of nothing: NaN */
+    const bool is_even = s->v.is_batch && s->v.eps == 0 && m.m2 == 0 && m.n > 0; /* equal numbers: their channel's bias is left */
+    s->rstd[i] = is_even ? 0 : 1 / sqrt(m.m2 / m.n + s->v.eps); /* of nothing: NaN */
 }
 
 void channel_finish_stat(const channel_norm *s, int64_t i) {

@@ -55,7 +55,8 @@ static status prepare_difference(kernel_plan *plan, int x, int y, number alpha, 
 }
 
 static status add(kernel_plan *plan, error *err) {
-    return prepare_sum(plan, 0, 1, call_number(plan->call, 2), err);
+    const number alpha = call_number(plan->call, 2);
+    return prepare_sum(plan, 0, 1, plan->out->items[0].dtype == ASSAY_B8 ? number_of_int(alpha.i != 0) : alpha, err);
 }
 
 static status sub(kernel_plan *plan, error *err) {
@@ -67,11 +68,10 @@ static status rsub(kernel_plan *plan, error *err) {
 }
 
 static status addcmul(kernel_plan *plan, error *err) {
-    return pointwise_prepare(
-        plan,
-        &(pointwise_spec){
-            .op = PW_ADDCMUL, .n = 3, .operand = {0, 1, 2}, .n_scalars = 1, .s = {call_number(plan->call, 3)}},
-        err);
+    number value = call_number(plan->call, 3);
+    const bool is_cut = value.category > CATEGORY_INTEGRAL && dtype_category_of(plan->out->items[0].dtype) < CATEGORY_FLOATING;
+    value = is_cut ? number_of_int((int64_t)value.f) : value;
+    return pointwise_prepare(plan, &(pointwise_spec){.op = PW_ADDCMUL, .n = 3, .operand = {0, 1, 2}, .n_scalars = 1, .s = {value}}, err);
 }
 
 static status div_mode(kernel_plan *plan, error *err) {
@@ -156,6 +156,10 @@ static status pow_tensor_scalar(kernel_plan *plan, error *err) {
         {0.5, PW_SQRT, false}, {-1, PW_RECIPROCAL, false}, {-0.5, PW_RSQRT, false},
     };
     number exponent = call_number(plan->call, 1);
+    if (plan->out->items[0].dtype == ASSAY_B8 && exponent.i == 0) { /* of truths: x to the power of False is True */
+        pointwise_spec all = {.op = PW_LOGICAL_OR, .n = 2, .operand = {0, 1}, .has_constant = true, .constant = number_of_bool(true)};
+        return pointwise_prepare(plan, &all, err);
+    }
     bool integral = dtype_category_of(plan->out->items[0].dtype) <= CATEGORY_INTEGRAL;
     for (size_t i = 0; i < countof(short_cuts); i++) {
         if (exponent.f == short_cuts[i].exponent && exponent.im == 0 && (!integral || short_cuts[i].for_integers)) {

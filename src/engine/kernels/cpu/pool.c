@@ -260,6 +260,36 @@ static bool by_channels(const pool_state *p) {
     return p->shape.channels_last && p->job.x_step[1] == 1 && p->job.out_step[1] == 1;
 }
 
+static bool lies_in_padding(const pool_windows *w, int64_t o) {
+    return w->from[o] >= w->to[o];
+}
+
+static bool some_lie_in_padding(const pool_windows *w) {
+    bool some = false;
+    for (int64_t o = 0; o < w->n; o++) {
+        some = some || lies_in_padding(w, o);
+    }
+    return some;
+}
+
+/* Of i8 and i16, which are computed in i64: windows without an element answer the least of their own type, not of that. */
+static status run_narrow_max(kernel_plan *plan) {
+    const pool_state *p = plan->state;
+    const int64_t *step = p->job.out_step, least = p->out->dtype == ASSAY_I8 ? INT8_MIN : INT16_MIN;
+    TRY(run(plan));
+    char *out = tensor_data(p->out);
+    for (int64_t i = 0; i < p->batch * p->job.channels * p->shape.out[0]; i++) {
+        const int64_t y = i % p->shape.out[0], plane = i / p->shape.out[0];
+        const int64_t at = plane / p->job.channels * step[0] + plane % p->job.channels * step[1] + y * step[2];
+        for (int64_t x = 0; x < p->shape.out[1]; x++) {
+            if (lies_in_padding(&p->job.rows, y) || lies_in_padding(&p->job.columns, x)) {
+                element_store_int(p->out->dtype, out + (at + x * step[3]) * p->job.size, least);
+            }
+        }
+    }
+    return ASSAY_OK;
+}
+
 static status prepare_max(kernel_plan *plan, error *err) {
     const op_call *call = plan->call;
     const tensor *x = call_tensor(call, 0);
@@ -276,6 +306,8 @@ static status prepare_max(kernel_plan *plan, error *err) {
     set_dilated(&p->job.columns);
     p->plane_rows = loops_pick()->max_plane[computed_in(x->dtype)];
     p->channels_row = by_channels(p) ? loops_pick()->max_channels[computed_in(x->dtype)] : NULL;
+    const bool is_narrow = x->dtype == ASSAY_I8 || x->dtype == ASSAY_I16;
+    plan->run = is_narrow && (some_lie_in_padding(&p->job.rows) || some_lie_in_padding(&p->job.columns)) ? run_narrow_max : run;
     return block_forward(plan, err);
 }
 

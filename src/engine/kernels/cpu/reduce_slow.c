@@ -79,7 +79,7 @@ static void variance_one(const slow *s, const char *in, char *const *out) {
         im += im_off / n;
         m2 = fmax(m2 - (re_off * re_off + im_off * im_off) / n, 0);
     }
-    double variance = m2 / s->divisor, nothing = n > 0 ? 0 : NAN;
+    double variance = n > 0 ? m2 / s->divisor : NAN, nothing = n > 0 ? 0 : NAN;
     element_store(s->out, out[0], s->root ? sqrt(variance) : variance);
     if (s->kept.n_operands == 3) {
         dtype parts = dtype_real(s->in);
@@ -107,7 +107,7 @@ static void sum_one(const slow *s, const char *in, char *const *out) {
     }
     dtype parts = dtype_real(s->out);
     element_store(parts, out[0], sum / s->divisor);
-    element_store(parts, out[0] + dtype_size(parts), 0);
+    element_store(parts, out[0] + dtype_size(parts), 0 / s->divisor); /* NaN in the mean of nothing */
 }
 
 static void share_slow(const void *context) {

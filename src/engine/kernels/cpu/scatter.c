@@ -370,6 +370,7 @@ static status index_add_prepare(kernel_plan *plan, error *err) {
     number alpha = call_number(plan->call, 4);
     int dim;
     TRY(dim_wrap(call_int(plan->call, 1), self->ndim, &dim, err));
+    alpha = self->dtype == ASSAY_B8 ? number_of_int(alpha.f != 0 || alpha.im != 0) : alpha;
     if (alpha.im != 0) {
         return fail(err, ASSAY_UNSUPPORTED, "%s: alpha has an imaginary part", plan->call->op->signature.full);
     }

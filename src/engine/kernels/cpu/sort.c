@@ -192,7 +192,7 @@ static status prepare_topk(kernel_plan *plan, error *err) {
     along *a;
     TRY(along_plan(plan, call_int(plan->call, 2), &a, err));
     a->l = row_loops_for(a->in);
-    a->k = call_int(plan->call, 1);
+    a->k = call_tensor(plan->call, 0)->ndim == 0 ? 1 : call_int(plan->call, 1); /* the one element is taken in any case */
     a->largest = call_bool(plan->call, 3);
     a->by_keys = a->l->type != ASSAY_F64 && a->n < UINT32_MAX;
     a->least = a->in == ASSAY_I8 ? INT8_MIN : a->in == ASSAY_I16 ? INT16_MIN : a->in == ASSAY_I32 ? INT32_MIN : 0;

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls at the edge of what PyTorch takes: what it refuses is refused, with what was expected; what it takes has its values, by the
+   reference, eager's kernels and compiled ones. Seen of PyTorch 2.15 on a CPU. */
+#include "engine/graph_cases.h"
+#include "engine/table_kit.h"
+
+#include <math.h>
+
+/* Lines of a program after its first, and what the message holds. */
+typedef struct refused_program {
+    const char *lines, *says;
+} refused_program;
+
+#define IMAGE(sizes) "%x = input(T([" sizes "], f32))\n"
+
+static const refused_program refused[] = {
+    {"%x = input(T([6], f32))\n%r = cumsum(%x, 0, dtype=b8)\n", "type of numbers to add up in, got b8"},
+    {"%x = input(T([6], b8))\n%r = cumsum_(%x, 0)\n", "type of numbers to add up in, got b8"},
+    {"%x = input(T([2, 3, 4], f32))\n%m = input(T([3], f32))\n%r, %s, %t = native_batch_norm(%x, None, None, %m, None, True, 0.1, 1e-05)\n",
+     "or neither, got one of them"},
+    {"%x = input(T([2, 3, 0], f32))\n%m = input(T([3], f32))\n%v = input(T([3], f32))\n"
+     "%r, %s, %t = native_batch_norm(%x, None, None, %m, %v, True, 0.1, 1e-05)\n", "that is not empty"},
+    {IMAGE("1, 1, 9, 9") "%r, %s = max_pool2d_with_indices(%x, [3, 3], [1, 1], [2, 2], [2, 2])\n", "padding of at most half the kernel"},
+    {IMAGE("2, 3, 5, 7") "%r = _adaptive_avg_pool2d(%x, [1])\n", "output_size of 2 numbers, got 1"},
+    {IMAGE("2, 3, 5, 7") "%g = input(T([2, 3, 0, 2], f32))\n%r = _adaptive_avg_pool2d_backward(%g, %x)\n", "dimension 2 is empty"},
+    {IMAGE("2, 3, 5, 6") "%r = im2col(%x, [2, 2], [1], [3, 3], [4, 4])\n", "dilation of 2 numbers, got 1"},
+    {"%x = input(T([2, 12, 20], f32))\n%r = col2im(%x, [5, 6], [2, 2], [1, 1], [0], [1, 1])\n", "padding of 2 numbers, got 1"},
+    {IMAGE("2, 3, 5, 6") "%r = reflection_pad2d(%x, [1, 1])\n", "padding of 4 numbers, got 2"},
+    {IMAGE("2, 3, 4, 0") "%w = input(T([6, 3, 3, 1], f32))\n"
+     "%r = convolution(%x, %w, None, [1, 1], [0, 1], [1, 1], False, [0, 0], 1)\n", "an input with elements, or of no batch"},
+    {IMAGE("1, 2, 3, 3") "%w = input(T([2, 2, 1, 1], f32))\n%r, %s, %t = convolution_backward(%x, %x, %w, [2], [1, 1], [0, 0], [1, 1], False, "
+     "[1, 1], 1, [True, True, True])\n", "output_padding of 0 where nothing is transposed"},
+    {"%x = input(T([2, 3], f32))\n%r = leaky_relu_backward(%x, %x, -0.1, True)\n", "negative_slope of at least 0 beside self_is_result"},
+    {"%x = input(T([2, 3], f32))\n%r = elu_backward(%x, -1, 1, 1, True, %x)\n", "alpha of at least 0 beside is_result"},
+    {"%g = input(T([], f32))\n%x = input(T([1, 5], f32))\n%t = input(T([1], i64))\n"
+     "%r = nll_loss_backward(%g, %x, %t, None, 0, -100, %g)\n", "a floating grad_output of one dimension"},
+    {"%g = input(T([], f32))\n%x = input(T([5], f32))\n%t = input(T([1], i64))\n"
+     "%r = nll_loss_backward(%g, %x, %t, None, 0, -100, %g)\n", "a target without dimensions"},
+    {"%x = input(T([3], f32))\n%m = input(T([3], b8))\n%v = input(T([], c64))\n%r = masked_fill.Tensor(%x, %m, %v)\n", "a real value for a tensor"},
+};
+
+/* The first elements of %r by each of the three; none where n is 0. */
+typedef struct taken_program {
+    const char *lines;
+    int n;
+    double values[6];
+} taken_program;
+
+#define TWOS(type) "%i = input(T([3], i64), low=2, high=3)\n%x = _to_copy(%i, dtype=" type ")\n"
+#define TRUTHS "%i = input(T([3], i64), low=2, high=3)\n%x = gt.Scalar(%i, 0)\n%y = lt.Scalar(%i, 0)\n"
+
+static const taken_program taken[] = {
+    {TWOS("c64") "%r = cumsum(%x, 0, dtype=f32)\n", 3, {2, 4, 6}},
+    {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c64)\n%r = cumsum(%z, 0, dtype=i64)\n", 3, {1, 2, 3}},
+    {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c128)\n%r = cumsum(%z, 0, dtype=i8)\n", 3, {1, 2, 3}},
+    {TRUTHS "%r = add.Tensor(%x, %x, alpha=-1)\n", 3, {1, 1, 1}},
+    {TRUTHS "%r = add_.Tensor(%y, %x, alpha=256)\n", 3, {1, 1, 1}},
+    {TRUTHS "%r = add.Tensor(%y, %x, alpha=0)\n", 3, {0, 0, 0}},
+    {TRUTHS "%q = add.Scalar(%x, True)\n%r = bitwise_not(%q)\n", 3, {0, 0, 0}}, /* of truths */
+    {TRUTHS "%j = sub.Scalar(%i, 2)\n%r = index_add(%y, 0, %j, %x, alpha=0.5)\n", 3, {1, 0, 0}},
+    {TRUTHS "%j = sub.Scalar(%i, 2)\n%r = index_add(%x, 0, %j, %x, alpha=-1)\n", 3, {1, 1, 1}},
+    {TWOS("i64") "%r = addcmul(%x, %x, %x, value=-1.5)\n", 3, {-2, -2, -2}},
+    {TWOS("u8") "%r = hardtanh(%x, 2.9, 3)\n", 3, {2, 2, 2}},
+    {TWOS("u8") "%r = hardtanh(%x, -1.5, 1.9)\n", 3, {1, 1, 1}},
+    {TRUTHS "%r = pow.Tensor_Scalar(%y, False)\n", 3, {1, 1, 1}},
+    {TWOS("i64") "%r = pow.Tensor_Scalar(%x, 1e+300)\n", 3, {INFINITY, INFINITY, INFINITY}},
+    {TWOS("f32") "%s = sum(%x)\n%r, %p = topk(%s, 0, 0)\n", 1, {6}},
+    {TWOS("i32") "%s = sum(%x)\n%p, %r = topk(%s, 0, 0, False)\n", 1, {0}},
+    {"%x = input(T([0, 3], f32))\n%r = mean(%x, dtype=c64)\n", 1, {NAN}},
+    {"%x = input(T([0, 3], f32))\n%r, %m = var_mean.correction(%x, [0], correction=-2)\n", 3, {NAN, NAN, NAN}},
+    {"%x = input(T([0, 3], c64))\n%r = std.correction(%x, [0], correction=-2)\n", 3, {NAN, NAN, NAN}},
+    {TWOS("f32") "%y = view(%x, [1, 3])\n%r, %s, %t = native_batch_norm(%y, %x, %x, None, None, True, 0.1, 0.0)\n", 3, {2, 2, 2}},
+    {TWOS("f32") "%y = view(%x, [1, 3])\n%s, %t, %r = native_batch_norm(%y, %x, None, None, None, True, 0.1, 0.0)\n", 3, {0, 0, 0}},
+    {"%x = input(T([0, 3, 4], f32))\n%v = input(T([3], f32))\n%r, %s, %t = native_batch_norm(%x, %v, None, %v, %v, False, 0.1, 1e-05)\n", 0, {0}},
+    {"%x = input(T([2, 3, 0], f32))\n%v = input(T([3], f32))\n"
+     "%g, %r, %b = native_batch_norm_backward(%x, %x, %v, None, None, %v, %v, True, 1e-05, [True, True, True])\n", 3, {0, 0, 0}},
+    /* windows wholly in the padding, as they are dilated */
+    {"%x = input(T([1, 1, 1, 4], i64))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {-0x1p63, -0x1p63}},
+    {"%x = input(T([1, 1, 1, 4], i8))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {-128, -128}},
+    {"%x = input(T([1, 2, 1, 4], i16))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {-32768, -32768}},
+    {"%x = input(T([1, 1, 1, 4], u8))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {0, 0}},
+    {IMAGE("2, 0, 4, 4") "%r = _adaptive_avg_pool2d(%x, [1, 1])\n", 0, {0}},
+    {IMAGE("2, 0, 4, 5") "%g = input(T([2, 6, 7, 2], f32))\n%r = grid_sampler_2d(%x, %g, 0, 0, True)\n", 0, {0}},
+    {IMAGE("2, 0, 4, 5") "%g = input(T([2, 6, 7, 2], f32))\n%d = input(T([2, 0, 6, 7], f32))\n"
+     "%q, %r = grid_sampler_2d_backward(%d, %x, %g, 0, 0, True, [True, True])\n", 3, {0, 0, 0}},
+    {TWOS("f32") "%s = sum(%x)\n%g = unsqueeze(%s, 0)\n%r = unfold_backward(%g, [], 0, 1, 5)\n", 1, {6}},
+    {"%g = input(T([0], f32))\n%r = unfold_backward(%g, [], 0, 0, 1)\n", 1, {0}},
+    {TWOS("f32") "%g = repeat(%x, [2, 1])\n%s = mul.Scalar(%x, 3)\n%r = mse_loss_backward(%g, %s, %x, 0)\n", 6, {16, 16, 16, 16, 16, 16}},
+    {TWOS("f32") "%g = repeat(%x, [2, 1])\n%s = mul.Scalar(%x, 4)\n%r = mse_loss_backward(%g, %s, %x, 1)\n", 6, {8, 8, 8, 8, 8, 8}},
+};
+
+static void what_pytorch_refuses_is_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < countof(refused); i++) {
+        arena memory = {0};
+        char source[CASE_SOURCE_BYTES];
+        graph g;
+        error err = {0};
+        snprintf(source, sizeof source, "graph edge\n%sreturn %%r\n", refused[i].lines);
+        status result = graph_read(&memory, table, source, strlen(source), &(bind_options){0}, &g, &err);
+        if (result != ASSAY_INVALID || strstr(err.message, refused[i].says) == NULL) {
+            print_error("said: %s of\n%s", err.message, source);
+        }
+        assert_int_equal(result, ASSAY_INVALID);
+        assert_non_null(strstr(err.message, refused[i].says));
+        arena_clear(&memory);
+    }
+}
+
+static void check_values(const taken_program *p, const tensor *t, const char *by) {
+    assert_true(p->n <= tensor_numel(t));
+    for (int i = 0; i < p->n; i++) {
+        const double value = element_load(t->dtype, tensor_data(t) + tensor_offset_of(t, i) * (int64_t)dtype_size(t->dtype));
+        if (isnan(p->values[i]) ? !isnan(value) : value != p->values[i]) {
+            print_error("%s: element %d is %.9g, expected %.9g, of\n%s", by, i, value, p->values[i], p->lines);
+            assert_true(false);
+        }
+    }
+}
+
+/* By one backend, compared with the reference, too. */
+static void check_taken(backend *b, const char *by) {
+    static graph_cases cases;
+    char source[CASE_SOURCE_BYTES];
+    cases = (graph_cases){.table = table};
+    for (size_t i = 0; i < countof(taken); i++) {
+        plan *p;
+        tensor t;
+        error err = {0};
+        snprintf(source, sizeof source, "graph edge\n%sreturn %%r\n", taken[i].lines);
+        const graph *g = cases_add(&cases, source);
+        if (b->prepare(b, g, &p, &err) != ASSAY_OK) {
+            print_error("%s: %s of\n%s", by, err.message, source);
+            assert_true(false);
+        }
+        case_compare(&cases.list[i], p);
+        assert_int_equal(p->output(p, 0, &t, NULL), ASSAY_OK);
+        check_values(&taken[i], &t, by);
+        tensor_clear(&t);
+        p->release(p);
+    }
+    cases_forget(&cases);
+    b->close(b);
+}
+
+static void what_it_takes_has_its_values(void **state) {
+    (void)state;
+    backend *b;
+    assert_int_equal(backend_eager_open(table, &b, NULL), ASSAY_OK);
+    check_taken(b, "eager");
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    check_taken(b, "compiled");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_pytorch_refuses_is_refused),
+        cmocka_unit_test(what_it_takes_has_its_values),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
