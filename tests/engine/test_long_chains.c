@@ -4,6 +4,7 @@
 #include "engine/compile/compile.h"
 #include "engine/graph/graph_text.h"
 
+#include "engine/links.h"
 #include "engine/table_kit.h"
 
 #include <string.h>
@@ -46,24 +47,14 @@ static void chains_before_products(void **state) {
     compiles("%w = input(T([64, 64], f32))\n", "%y = mm(%w, %x)", true);
 }
 
-/* How many steps a program of `links` links becomes; each is a line or two in which %d is its number, and %d the one before. */
+/* How many steps a program of links (links.h) becomes. */
 static int steps_of(const char *inputs, const char *link, int links, const char *end) {
     arena memory = {0};
     text source = {0};
     graph g;
     error err = {0};
     compiled_program made;
-    text_addf(&source, "graph chain\n%s", inputs);
-    for (int i = 1; i <= links; i++) {
-        for (const char *at = link; *at != 0; at++) {
-            if (*at == 'N' || *at == 'P') {
-                text_addf(&source, "%d", *at == 'N' ? i : i - 1);
-            } else {
-                text_addf(&source, "%c", *at);
-            }
-        }
-    }
-    text_addf(&source, "%s", end);
+    links_add(&source, inputs, link, links, end);
     if (graph_read(&memory, table, source.data, source.length, &(bind_options){0}, &g, &err) != ASSAY_OK) {
         print_error("%d:%d: %s\n", (int)err.line, (int)err.column, err.message);
         assert_true(false);

@@ -2,6 +2,7 @@
 /* Views of views, which are one view where they go together: paddings by numbers that differ, indices that are read where indices say,
    and more of them than one view has room for. */
 #include "engine/graph_cases.h"
+#include "engine/links.h"
 
 static graph_cases cases;
 
@@ -42,20 +43,9 @@ static void paddings_of_paddings(void **state) {
     check_all();
 }
 
-/* A program of links, in each of which N is its number and P the one before. */
 static void add_links(const char *inputs, const char *link, int links, const char *end) {
     text source = {0};
-    text_addf(&source, "graph links\n%s", inputs);
-    for (int i = 1; i <= links; i++) {
-        for (const char *at = link; *at != 0; at++) {
-            if (*at == 'N' || *at == 'P') {
-                text_addf(&source, "%d", *at == 'N' ? i : i - 1);
-            } else {
-                text_addf(&source, "%c", *at);
-            }
-        }
-    }
-    text_addf(&source, "%s", end);
+    links_add(&source, inputs, link, links, end);
     cases_add(&cases, source.data);
     text_clear(&source);
 }

@@ -97,11 +97,7 @@ static inline __attribute__((always_inline)) void group_with(group_step *s, dtyp
         group_rest(t, s, to_head + end, n);
     }
     if (reads) {
-        layer_moments sums = {pair_of(0), pair_of(0)};
-        layer_rest_sums(t, x, centre, 0, head, &sums);
-        layer_rest_sums(t, x, centre, head + end, n, &sums);
-        sum += (double)pack_sum(sums.sum.a + sums.sum.b);
-        squares += (double)pack_sum(sums.squares.a + sums.squares.b);
+        layer_ends(t, x, centre, head, head + end, n, &sum, &squares);
     }
     s->sum = sum;
     s->squares = squares;

@@ -83,6 +83,15 @@ static inline void layer_rest_sums(dtype t, const void *row, value c, int64_t i,
     }
 }
 
+/* Adds what lies before the first block of a row that is read, and behind its last. */
+static inline void layer_ends(dtype t, const void *row, value c, int64_t head, int64_t end, int64_t n, double *sum, double *squares) {
+    layer_moments sums = {pair_of(0), pair_of(0)};
+    layer_rest_sums(t, row, c, 0, head, &sums);
+    layer_rest_sums(t, row, c, end, n, &sums);
+    *sum += (double)pack_sum(sums.sum.a + sums.sum.b);
+    *squares += (double)pack_sum(sums.squares.a + sums.squares.b);
+}
+
 /* centred: distances are not from 0. */
 static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtype t, bool reads, bool stores, bool weighs, bool shifts,
                                                              bool centred, bool past) {
@@ -126,11 +135,7 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
         row_ask_rest(t, x, head + end, n, asking);
     }
     if (reads && (head > 0 || head + end < n)) {
-        layer_moments sums = {pair_of(0), pair_of(0)};
-        layer_rest_sums(t, x, c, 0, head, &sums);
-        layer_rest_sums(t, x, c, head + end, n, &sums);
-        sum += (double)pack_sum(sums.sum.a + sums.sum.b);
-        squares += (double)pack_sum(sums.squares.a + sums.squares.b);
+        layer_ends(t, x, c, head, head + end, n, &sum, &squares);
     }
     s->sum = sum;
     s->squares = squares;
