@@ -359,7 +359,7 @@ static void columns_that_are_there_are_explained(void **state) {
 
 static void doubts_are_counted(void **state) {
     (void)state;
-    static const char *const spread[] = {"spread: a", "drift: b"};
+    static const char *const spread[] = {"spread: a", "drift: b"}, *const outliers[] = {"outliers: 1 of 9"};
     const machine_noise noise[] = {{.name = "hypervisor"}, {.name = "load"}};
     const machine_facts quiet = {.noise = noise, .n_noise = 1, .load_average = 6.6, .usable_cpus = 2};
     machine_facts loaded = quiet;
@@ -377,6 +377,8 @@ static void doubts_are_counted(void **state) {
         d.records[i].warnings = spread;
         d.records[i].n_warnings = i < 3 ? 1 + (i == 0) : i > 10; /* the last ones have failed */
     }
+    d.records[4].warnings = outliers; /* do not move a median */
+    d.records[4].n_warnings = 1;
     report_of(&a, &d, 0, &out);
     assert_non_null(strstr(out.data, "\n3 of 11 measurements are doubtful (spread 3, drift 1): see assay doctor\n"));
     d.records[4].machine = &loaded;

@@ -167,10 +167,18 @@ status operators_account(arena *a, const operators_group *g, const operators_tot
 
 enum { MOST_WARNINGS = 16 };
 
+/* A sample far from the others does not move their median, which the table has. */
+static bool is_doubt(const char *warning) {
+    return strncmp(warning, "outliers:", strlen("outliers:")) != 0;
+}
+
 /* A record's warning begins with its name: "spread: the middle 60% ...". */
 static void count_warnings(const record *r, reason_count *warnings, size_t *n) {
     for (size_t i = 0; i < r->n_warnings; i++) {
         size_t length = strcspn(r->warnings[i], ":"), at = 0;
+        if (!is_doubt(r->warnings[i])) {
+            continue;
+        }
         while (at < *n && (strncmp(warnings[at].reason, r->warnings[i], length) != 0 || warnings[at].reason[length] != ':')) {
             at++;
         }
@@ -203,7 +211,9 @@ void operators_doubts(const operators_group *g, text *out) {
                 continue;
             }
             n_measured++;
-            n_doubtful += r->n_warnings > 0;
+            for (size_t w = 0, found = 0; w < r->n_warnings && found == 0; w++) {
+                n_doubtful += found = is_doubt(r->warnings[w]);
+            }
             count_warnings(r, warnings, &n_warnings);
             bool is_more = is_loaded(r->machine) && (loaded == NULL || r->machine->load_average > loaded->load_average);
             loaded = is_more ? r->machine : loaded;
