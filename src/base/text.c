@@ -225,8 +225,9 @@ const char *text_nearest(const char *name, const char *const *names, size_t n) {
     if (!lower(name, typed, sizeof typed)) {
         return NULL;
     }
-    int length = (int)strlen(typed), limit = length / 3;
-    limit = least(limit < 2 ? 2 : limit, length - 1); /* else nothing of what was typed need be in the name */
+    enum { SHORT = 4 };
+    int length = (int)strlen(typed), limit = length < SHORT ? 1 : length / 3 < 2 ? 2 : length / 3;
+    limit = least(limit, length - 1); /* else nothing of what was typed need be in the name */
     const char *nearest = NULL;
     for (size_t i = 0; i < n && limit >= 0; i++) {
         if (!lower(names[i], known, sizeof known)) {

@@ -152,6 +152,7 @@ static void near_names_are_found(void **state) {
     assert_null(text_nearest("", operators, 4)); /* two letters may be wrong, but not all of them */
     assert_null(text_nearest("[", operators, 4));
     assert_null(text_nearest("xyz", operators, 4));
+    assert_null(text_nearest("foo", (const char *const[]){"pow"}, 1)); /* a third of it is too little */
     assert_string_equal(text_nearest("RELU", operators, 4), "relu");
     assert_string_equal(text_nearest("tensr", operators, 4), "Tensor");
     assert_string_equal(text_nearest("m", operators, 4) != NULL ? "some" : "none", "none");
