@@ -19,7 +19,7 @@ static inline __attribute__((always_inline)) double distance_with(dtype t, const
         int64_t stop = whole - i < SUM_BLOCK ? whole : i + SUM_BLOCK;
         pair sum = pair_of(0), other = pair_of(0);
         for (; i < stop; i += 2 * PAIR) {
-            for (int k = 0; asking == ASK_LINES && k < 2 * PAIR; k += PAIR) {
+            for (int k = 0; asking != ASK_FAR_LINES && k < 2 * PAIR; k += PAIR) {
                 row_ask(t, x, i + k, asking);
                 row_ask(t, y, i + k, asking);
             }
