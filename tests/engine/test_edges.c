@@ -49,6 +49,11 @@ typedef struct taken_program {
 #define TWOS(type) "%i = input(T([3], i64), low=2, high=3)\n%x = _to_copy(%i, dtype=" type ")\n"
 #define TRUTHS "%i = input(T([3], i64), low=2, high=3)\n%x = gt.Scalar(%i, 0)\n%y = lt.Scalar(%i, 0)\n"
 
+/* Of ones as gradients, where all that was normed is NaN: one over the root of 1. */
+#define RUNNING_GRADIENT(sizes, type, format) "%i = input(T([" sizes "], " type "))\n%o = mul.Scalar(%i, 0)\n%p = add.Scalar(%o, 1)\n" \
+    "%g = clone(%p" format ")\n%q = mul.Scalar(%i, nan)\n%n = clone(%q" format ")\n%z = new_full(%g, [2], 0)\n%u = new_full(%g, [2], 1)\n" \
+    "%d, %s, %t = native_batch_norm_backward(%g, %n, None, %z, %u, None, None, False, 0.0, [True, False, False])\n"
+
 static const taken_program taken[] = {
     {TWOS("c64") "%r = cumsum(%x, 0, dtype=f32)\n", 3, {2, 4, 6}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c64)\n%r = cumsum(%z, 0, dtype=i64)\n", 3, {1, 2, 3}},
@@ -87,6 +92,22 @@ static const taken_program taken[] = {
     {"%g = input(T([0], f32))\n%r = unfold_backward(%g, [], 0, 0, 1)\n", 1, {0}},
     {TWOS("f32") "%g = repeat(%x, [2, 1])\n%s = mul.Scalar(%x, 3)\n%r = mse_loss_backward(%g, %s, %x, 0)\n", 6, {16, 16, 16, 16, 16, 16}},
     {TWOS("f32") "%g = repeat(%x, [2, 1])\n%s = mul.Scalar(%x, 4)\n%r = mse_loss_backward(%g, %s, %x, 1)\n", 6, {8, 8, 8, 8, 8, 8}},
+    {TWOS("c64") "%n = mul.Scalar(%x, nan)\n%r = pow.Tensor_Scalar(%n, 0)\n", 3, {1, 1, 1}},
+    {TWOS("c128") "%n = mul.Scalar(%x, 0)\n%r = pow.Tensor_Scalar(%n, 0.0)\n", 3, {1, 1, 1}},
+    {TWOS("c64") "%n = mul.Scalar(%x, inf)\n%r = pow.Scalar(1, %n)\n", 3, {1, 1, 1}},
+    /* by running statistics a gradient does not hang on what was normed; by rows, short ones and columns */
+    {RUNNING_GRADIENT("3, 2, 400", "f32", "") "%r = select.int(%d, 2, 0)\n", 2, {1, 1}},
+    {RUNNING_GRADIENT("3, 2, 4", "f64", "") "%r = select.int(%d, 2, 0)\n", 2, {1, 1}},
+    {RUNNING_GRADIENT("3, 2", "f32", "") "%r = clone(%d)\n", 2, {1, 1}},
+    {RUNNING_GRADIENT("3, 2, 8, 8", "bf16", ", memory_format=torch.channels_last") "%r = select.int(%d, 3, 0)\n", 2, {1, 1}},
+    /* more than double has digits for */
+    {TWOS("i64") "%j = sub.Scalar(%x, 2)\n%r = index_add(%x, 0, %j, %x, alpha=9007199254740993)\n", 2, {3 * 0x1p54 + 8, 2}},
+    {TWOS("i64") "%y = view(%x, [1, 3, 1, 1])\n%w = view(%x, [1, 3, 1, 1])\n%b = new_full(%x, [1], 9007199254740993)\n"
+     "%r = convolution(%y, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n", 1, {0x1p53 + 13}},
+    /* whose squares are more than there is */
+    {TWOS("f64") "%y = mul.Scalar(%x, 1e+200)\n%r = var.correction(%y, [0])\n", 1, {0}},
+    {TWOS("f64") "%y = mul.Scalar(%x, 1e+200)\n%z = view(%y, [3, 1])\n%r = std.correction(%z, [0])\n", 1, {0}},
+    {TWOS("f64") "%y = mul.Scalar(%x, 1e+200)\n%z = view(%y, [3, 1])\n%q = repeat(%z, [1, 70])\n%r = var.correction(%q, [0])\n", 2, {0, 0}},
 };
 
 static void what_pytorch_refuses_is_refused(void **state) {

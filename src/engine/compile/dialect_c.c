@@ -41,7 +41,8 @@ const char *dialect_type(dtype t) {
 }
 
 /* How a function is written by the kind of its operands: $a, $b, $c are they, $t their type's short name, $f the suffix of
-   libm's functions. NULL: there is none. */
+   libm's functions. NULL: there is none. Complex numbers of floats take a power or a sigmoid in double: the former loses as many digits as
+   its exponent times the logarithm has before the point, the latter what 1 and an exponential near -1 have in common. */
 typedef struct spelling {
     const char *floating;
     const char *integral;
@@ -69,7 +70,7 @@ static const spelling spellings[FN_COUNT] = {
     [FN_COS] = {"cosine_$t($a)", NULL, NULL, "__builtin_ccos$f($a)"},
     [FN_TANH] = {"tanh_$t($a)", NULL, NULL, "__builtin_ctanh$f($a)"},
     [FN_ERF] = {"erf_$t($a)", NULL, NULL, NULL},
-    [FN_SIGMOID] = {"sigmoid_$t($a)", NULL, NULL, "(1 / (1 + __builtin_cexp$f(-$a)))"},
+    [FN_SIGMOID] = {"sigmoid_$t($a)", NULL, NULL, "(1 / (1 + __builtin_cexp(-(double _Complex)$a)))"},
     [FN_NORMAL_CDF] = {"normal_cdf_$t($a)", NULL, NULL, NULL},
     [FN_NORMAL_SLOPE] = {"normal_slope_$t($a)", NULL, NULL, NULL},
     [FN_NOT] = {NULL, "~$a", "!$a", NULL},
@@ -89,7 +90,7 @@ static const spelling spellings[FN_COUNT] = {
     [FN_FLOOR_DIV] = {"floor_div_$t($a, $b)", "floor_div_$t($a, $b)", NULL, NULL},
     [FN_FMOD] = {"fmod_$t($a, $b)", "fmod_$t($a, $b)", NULL, NULL},
     [FN_REMAINDER] = {"remainder_$t($a, $b)", "remainder_$t($a, $b)", NULL, NULL},
-    [FN_POW] = {"pow_$t($a, $b)", "pow_$t($a, $b)", NULL, "__builtin_cpow$f($a, $b)"},
+    [FN_POW] = {"pow_$t($a, $b)", "pow_$t($a, $b)", NULL, "__builtin_cpow($a, $b)"},
     [FN_MINIMUM] = {"minimum_$t($a, $b)", "($a < $b ? $a : $b)", "$a & $b", NULL},
     [FN_MAXIMUM] = {"maximum_$t($a, $b)", "($a > $b ? $a : $b)", "$a | $b", NULL},
     [FN_AND] = {NULL, "$a & $b", "$a & $b", NULL},

@@ -124,6 +124,11 @@ static double complex pow_complex(const double complex *x, const op_call *call) 
     return cpow(x[0], x[1]);
 }
 
+/* To the power of the number 0, and the number 1 to any power, ATen fills in ones: of infinities and NaN cpow has none. */
+static double complex pow_number_complex(const double complex *x, const op_call *call) {
+    return x[1] == 0 ? 1 : pow_complex(x, call);
+}
+
 /* pow.Scalar(self, exponent): the tensor is the exponent, the number behind it the base. */
 static double pow_of_number(const double *x, const op_call *call) {
     (void)call;
@@ -137,7 +142,7 @@ static int64_t pow_of_number_int(const int64_t *x, const op_call *call) {
 
 static double complex pow_of_number_complex(const double complex *x, const op_call *call) {
     (void)call;
-    return cpow(x[1], x[0]);
+    return x[1] == 1 ? 1 : cpow(x[1], x[0]);
 }
 
 static status pow_number_infer(const op_call *call, outputs *out, error *err) {
@@ -262,7 +267,10 @@ static val pow_parts(dag *g, const val *x, const op_call *call) {
 }
 
 static val pow_of_number_parts(dag *g, const val *x, const op_call *call) {
-    (void)call;
+    number base = call_number(call, 0);
+    if (base.f == 1 && base.im == 0) {
+        return v_int(g, v_dtype(g, x[0]), 1);
+    }
     return v_2(g, FN_POW, x[1], x[0]);
 }
 
@@ -354,7 +362,7 @@ static const op_row rows[] = {
      .decompose_scalar = pow_number_parts,
      .reference_scalar = pow_number,
      .reference_int = pow_int,
-     .reference_complex = pow_complex,
+     .reference_complex = pow_number_complex,
      .flops_per_element = 20},
     {.signature = "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
      .doc = "A number to the power of exponent.",

@@ -109,6 +109,21 @@ static scatter_links *index_add_links(ref_ctx *ctx, int64_t size) {
     return l;
 }
 
+/* Integers wrap around. first: of the slice's element in the first source. */
+static double index_add_whole(ref_ctx *ctx, int64_t flat, int64_t link, int64_t first, int64_t inner) {
+    const int64_t *x = ref_ints(ctx, 0), *source = ref_ints(ctx, 3);
+    const scatter_links *l = ctx->scratch;
+    if (x == NULL || source == NULL) {
+        return NAN;
+    }
+    const uint64_t by = (uint64_t)number_to_int(call_number(ctx->call, 4));
+    uint64_t sum = (uint64_t)x[flat];
+    for (int64_t s = l->head[link]; s >= 0; s = l->next[s]) {
+        sum += by * (uint64_t)source[first + s * inner];
+    }
+    return ref_wrapped(ctx, 0, sum);
+}
+
 static double index_add_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     (void)out;
     const tensor *self = call_tensor(ctx->call, 0);
@@ -128,13 +143,16 @@ static double index_add_element(ref_ctx *ctx, int out, int64_t flat, double *nor
     if (l == NULL || l->failed) {
         return NAN;
     }
-    number alpha = call_number(ctx->call, 4);
-    double re = dtype_category_of(self->dtype) < CATEGORY_FLOATING ? (double)(int64_t)alpha.f : alpha.f;
-    re = self->dtype == ASSAY_B8 ? alpha.f != 0 || alpha.im != 0 : re; /* a truth is scaled by a truth */
     int64_t n = tensor_numel(call_tensor(ctx->call, 2));
-    const double *from = source + flat / inner / size * n * inner + flat % inner;
+    const int64_t first = flat / inner / size * n * inner + flat % inner, link = flat / inner % size;
+    if (dtype_is_integral(self->dtype)) {
+        return index_add_whole(ctx, flat, link, first, inner);
+    }
+    number alpha = call_number(ctx->call, 4);
+    double re = self->dtype == ASSAY_B8 ? alpha.f != 0 || alpha.im != 0 : alpha.f; /* a truth is scaled by a truth */
+    const double *from = source + first;
     double sum = x[flat];
-    for (int64_t s = l->head[flat / inner % size]; s >= 0; s = l->next[s]) {
+    for (int64_t s = l->head[link]; s >= 0; s = l->next[s]) {
         double term = re * from[s * inner];
         if (width == 2 && alpha.im != 0) {
             term += flat % 2 == 0 ? -alpha.im * from[s * inner + 1] : alpha.im * from[s * inner - 1];

@@ -289,6 +289,10 @@ static int64_t truncate_double(dtype t, double value) {
     return (wide ? value >= lowest : value > lowest) && value < above ? (int64_t)value : wide ? INT64_MIN : INT32_MIN;
 }
 
+int64_t number_to_int(number value) {
+    return value.category <= CATEGORY_INTEGRAL ? value.i : truncate_double(ASSAY_I64, value.f);
+}
+
 int64_t element_load_int(dtype t, const void *at) {
     switch (t) {
     case ASSAY_I8:

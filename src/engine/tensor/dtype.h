@@ -31,6 +31,8 @@ number number_of_bool(bool value);
 number number_of_int(int64_t value);
 number number_of_double(double value);
 number number_of_complex(double re, double im);
+/* As an integer: floats truncate, as element_store has them. */
+int64_t number_to_int(number value);
 
 size_t dtype_size(dtype t);
 const char *dtype_torch_name(dtype t);

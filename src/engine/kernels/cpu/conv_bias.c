@@ -7,24 +7,43 @@
 
 #include <stdalign.h>
 
+/* One channel's: i where the outputs are integers, f elsewhere. */
+typedef union bias_value {
+    double f;
+    int64_t i;
+} bias_value;
+
+static void load_values(const tensor *bias, dtype t, int64_t from, int64_t n, bias_value *values) {
+    const int64_t step = bias->strides[0] * (int64_t)dtype_size(bias->dtype);
+    const char *at = tensor_data(bias) + from * step;
+    for (int64_t i = 0; i < n; i++, at += step) {
+        values[i] = dtype_is_integral(t) ? (bias_value){.i = element_load_int(bias->dtype, at)} : (bias_value){.f = element_load(bias->dtype, at)};
+    }
+}
+
 /* n elements `step` apart, each plus values[i * value_step]. */
-static void add_values(dtype t, char *at, int64_t step, const double *values, int64_t value_step, int64_t n) {
+static void add_values(dtype t, char *at, int64_t step, const bias_value *values, int64_t value_step, int64_t n) {
     for (int64_t i = 0; t == ASSAY_F32 && i < n; i++) {
-        ((float *)(void *)at)[i * step] += (float)values[i * value_step];
+        ((float *)(void *)at)[i * step] += (float)values[i * value_step].f;
     }
     for (int64_t i = 0; t == ASSAY_F64 && i < n; i++) {
-        ((double *)(void *)at)[i * step] += values[i * value_step];
+        ((double *)(void *)at)[i * step] += values[i * value_step].f;
     }
     for (int64_t i = 0; t == ASSAY_I32 && i < n; i++) {
-        ((uint32_t *)(void *)at)[i * step] += (uint32_t)(int64_t)values[i * value_step];
+        ((uint32_t *)(void *)at)[i * step] += (uint32_t)values[i * value_step].i;
     }
     for (int64_t i = 0; t == ASSAY_I64 && i < n; i++) {
-        ((uint64_t *)(void *)at)[i * step] += (uint64_t)(int64_t)values[i * value_step];
+        ((uint64_t *)(void *)at)[i * step] += (uint64_t)values[i * value_step].i;
     }
     const bool is_computed_in = t == ASSAY_F32 || t == ASSAY_F64 || t == ASSAY_I32 || t == ASSAY_I64;
     for (int64_t i = 0; !is_computed_in && i < n; i++) { /* of what has no sums: they are all there is */
         char *to = at + i * step * (int64_t)dtype_size(t);
-        element_store(t, to, element_load(t, to) + values[i * value_step]);
+        const bias_value by = values[i * value_step];
+        if (dtype_is_integral(t)) {
+            element_store_int(t, to, (int64_t)((uint64_t)element_load_int(t, to) + (uint64_t)by.i));
+        } else {
+            element_store(t, to, element_load(t, to) + by.f);
+        }
     }
 }
 
@@ -42,7 +61,7 @@ static int64_t position_at(const tensor *t, int64_t r, int last) {
    shared. */
 void conv_add_bias(const tensor *out, char *data, const tensor *bias) {
     enum { BLOCK = 256 };
-    const int64_t size = (int64_t)dtype_size(out->dtype), bias_size = (int64_t)dtype_size(bias->dtype), channels = out->sizes[1];
+    const int64_t size = (int64_t)dtype_size(out->dtype), channels = out->sizes[1];
     const int last = out->ndim - 1;
     const bool together = channels > 1 && out->strides[1] == 1;
     int64_t rows = out->sizes[0];
@@ -57,11 +76,9 @@ void conv_add_bias(const tensor *out, char *data, const tensor *bias) {
         parallel_share(together ? rows : channels, 1, &from, &to);
         const int64_t first_row = together ? from : 0, last_row = together ? to : rows, last_channel = together ? channels : to;
         for (int64_t c = together ? 0 : from; c < last_channel; c += BLOCK) {
-            double values[BLOCK];
+            bias_value values[BLOCK];
             const int64_t n = last_channel - c < BLOCK ? last_channel - c : BLOCK;
-            for (int64_t i = 0; i < n; i++) {
-                values[i] = element_load(bias->dtype, tensor_data(bias) + (c + i) * bias->strides[0] * bias_size);
-            }
+            load_values(bias, out->dtype, c, n, values);
             for (int64_t r = first_row; r < last_row; r++) {
                 char *at = data + (position_at(out, r, last - !together) + c * out->strides[1]) * size;
                 if (together) {

@@ -43,7 +43,7 @@ static status embedding_backward_prepare(kernel_plan *plan, error *err) {
                     plan->call->op->signature.full);
     }
     int64_t padding = call_int(plan->call, 3);
-    put_options options = {.mode = PUT_SUM, .alpha = 1, .by_count = call_bool(plan->call, 4), .skip = padding};
+    put_options options = {.mode = PUT_SUM, .alpha = row_once(), .by_count = call_bool(plan->call, 4), .skip = padding};
     put *p;
     TRY(put_make(&p, plan, &ix, out, grad, strides, &options, err));
     plan->state = p;

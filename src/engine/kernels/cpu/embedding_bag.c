@@ -118,7 +118,7 @@ static void sum_listed(const bag_state *s, int64_t b, int64_t known, int64_t cou
         i = list_rows(s, i, end, offsets, by, &rows.n);
         rows.n_ahead = rows.n;
         s->loops->sum_rows[s->type](more, &rows, n);
-        s->loops->add_row[ASSAY_F32](sum, more, n, 1);
+        s->loops->add_row[ASSAY_F32](sum, more, n, row_once());
     }
     if (s->from != NULL) {
         s->from(to, acc, n);
@@ -151,7 +151,7 @@ static void sum_columns(const bag_state *s, int64_t b, int64_t counted, int64_t 
                                (ptrdiff_t)(s->weight->strides[1] * (int64_t)size));
             row = picked;
         }
-        s->add(sum, row, n, by);
+        s->add(sum, row, n, (row_factor){.f = by});
     }
     if (s->from != NULL) {
         s->from(to, acc, n);

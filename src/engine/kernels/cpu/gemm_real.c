@@ -301,7 +301,7 @@ static void scale_row(dtype from_type, const char *from, int64_t from_step, dtyp
         if (from_type == ASSAY_F32 && to_type == ASSAY_F32) {
             *(float *)out = (float)beta.f * *(const float *)at;
         } else if (dtype_is_integral(from_type)) {
-            uint64_t scaled = (uint64_t)(int64_t)beta.f * (uint64_t)element_load_int(from_type, at);
+            uint64_t scaled = (uint64_t)number_to_int(beta) * (uint64_t)element_load_int(from_type, at);
             element_store_int(to_type, out, (int64_t)scaled);
         } else {
             element_store(to_type, out, beta.f * element_load(from_type, at));
@@ -364,7 +364,7 @@ static void run_own_share(const gemm_real *g, const char *a, const char *b, char
                             .c_row = g->strides[2][1],
                             .c_column = g->strides[2][2],
                             .alpha = s->alpha.f,
-                            .alpha_int = (int64_t)s->alpha.f,
+                            .alpha_int = number_to_int(s->alpha),
                             .accumulate = g->adds_c};
         g->own(&block, g->work + (size_t)omp_get_thread_num() * GEMM_WORK_BYTES);
     }

@@ -384,10 +384,14 @@ static void apply_backward(const channel_norm *s, int64_t sample, int64_t from, 
                 char *out = first + k * stride_out[0];
                 void *to_row = target(s, buffer, out);
                 fetch_group(s, NORM_DY, at_dy, n);
-                fetch_group(s, NORM_X, at_x, n);
-                const void *dy = fetch(s, NORM_DY, buffer, at_dy, n), *x = fetch(s, NORM_X, more, at_x, n);
-                s->l->channel_grad_columns(to_row, dy, x, factors(s, 0) + at, factors(s, 1) + at, factors(s, 2) + at,
-                                           factors(s, 3) + at, n);
+                const void *dy = fetch(s, NORM_DY, buffer, at_dy, n);
+                if (s->v.trains) {
+                    fetch_group(s, NORM_X, at_x, n);
+                    const void *x = fetch(s, NORM_X, more, at_x, n);
+                    s->l->channel_grad_columns(to_row, dy, x, factors(s, 0) + at, factors(s, 1) + at, factors(s, 2) + at, factors(s, 3) + at, n);
+                } else {
+                    s->l->affine(to_row, dy, factors(s, 1) + at, factors(s, 3) + at, n);
+                }
                 put(s, out, to_row, n);
             }
         }

@@ -68,18 +68,33 @@ static void put(const row_walk *w, const void *from) {
     row_put(w->s->l, w->at[NORM_OUT], w->s->type[NORM_OUT], w->s->positions.strides[NORM_OUT][0], from, w->n);
 }
 
-/* A block that goes past the caches is made and stored piece by piece, and each piece asks for as much of the unit behind
+/* A block that goes past the caches is made of operand k and stored piece by piece, and each piece asks for as much of the unit behind
    this one, `ahead` bytes further on: so the memory reads while it writes. */
-static void stream_scaled(const row_walk *w, double factor, double plus, int64_t ahead, char *made) {
+static void stream_scaled(const row_walk *w, int k, double factor, double plus, int64_t ahead, char *made) {
     const row_loops *l = w->s->l;
     int64_t size = (int64_t)l->size;
     for (int64_t at = 0; at < w->n; at += STREAM_PIECE) {
         int64_t n = w->n - at < STREAM_PIECE ? w->n - at : STREAM_PIECE;
-        const char *x = w->at[NORM_X] + at * size;
+        const char *x = w->at[k] + at * size;
         fetch_soon(x + ahead, (size_t)(n * size));
         l->scale(made, x, factor, plus, n);
         l->stream(w->at[NORM_OUT] + at * size, made, (size_t)(n * size));
     }
+}
+
+static void put_scaled(const row_walk *w, int k, double factor, double plus, int64_t ahead, char *buffer) {
+    const channel_norm *s = w->s;
+    if (s->streams) {
+        stream_scaled(w, k, factor, plus, ahead, buffer);
+        return;
+    }
+    if (s->halves != NULL && w->s->type[k] == s->type[NORM_OUT] && s->positions.strides[k][0] == s->positions.strides[NORM_OUT][0]) {
+        s->halves->scale(w->at[NORM_OUT], w->at[k], factor, plus, w->n);
+        return;
+    }
+    void *to = target(w, buffer);
+    s->l->scale(to, fetch(w, k, buffer), factor, plus, w->n);
+    put(w, to);
 }
 
 static void stream_gradient(const row_walk *w, channel_factors f, int64_t ahead, char *made) {
@@ -156,17 +171,7 @@ static void unit_forward(const channel_norm *s, channel_unit u, char *buffer) {
             int64_t i = channel_stat(s, n, c);
             double factor = s->weights[c] * s->rstd[i], plus = s->biases[c] - s->mean[i] * factor;
             for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
-                if (s->streams) {
-                    stream_scaled(&w, factor, plus, (u.c_to - u.c_from) * s->c_stride[NORM_X], buffer);
-                    continue;
-                }
-                if (s->halves != NULL) {
-                    s->halves->scale(w.at[NORM_OUT], w.at[NORM_X], factor, plus, w.n);
-                    continue;
-                }
-                void *to = target(&w, buffer);
-                s->l->scale(to, fetch(&w, NORM_X, buffer), factor, plus, w.n);
-                put(&w, to);
+                put_scaled(&w, NORM_X, factor, plus, (u.c_to - u.c_from) * s->c_stride[NORM_X], buffer);
             }
         }
     }
@@ -217,6 +222,10 @@ static void unit_backward(const channel_norm *s, channel_unit u, char *buffer) {
             double own_gx = s->v.is_batch ? s->weights[c] * m.m2 : gx;
             channel_factors f = channel_gradient(s, n, c, own_g, own_gx);
             for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
+                if (!s->v.trains) {
+                    put_scaled(&w, NORM_DY, f.a, 0, (u.c_to - u.c_from) * s->c_stride[NORM_DY], buffer);
+                    continue;
+                }
                 if (s->streams) {
                     stream_gradient(&w, f, (u.c_to - u.c_from) * s->c_stride[NORM_X], buffer);
                     continue;

@@ -77,8 +77,13 @@ void channel_short_backward(const channel_norm *s, int64_t n, int64_t c, int64_t
     int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]);
     char *out = channel_at(s, NORM_OUT, n, c);
     void *to = s->streams ? buffer : row_target(s->l, buffer, out, s->type[NORM_OUT], size);
-    s->l->channel_grad_short(to, short_fetch(s, NORM_DY, buffer, n, c, rows),
-                             short_fetch(s, NORM_X, buffer + ROW_BLOCK * s->l->size, n, c, rows), mean, a, b, d, rows, s->S);
+    const void *dy = short_fetch(s, NORM_DY, buffer, n, c, rows);
+    if (s->v.trains) {
+        s->l->channel_grad_short(to, dy, short_fetch(s, NORM_X, buffer + ROW_BLOCK * s->l->size, n, c, rows), mean, a, b, d, rows, s->S);
+    } else {
+        const double plus[SHORT_ROWS] = {0};
+        s->l->scale_short(to, dy, a, plus, rows, s->S);
+    }
     if (s->streams) {
         s->l->stream(out, to, (size_t)(rows * s->S * size));
         return;

@@ -72,7 +72,9 @@ static inline int64_t channel_sum(const channel_norm *s, int64_t n, int64_t c) {
 
 static inline void channel_merge(channel_moment *m, double n, double mean, double m2) {
     double total = m->n + n, delta = mean - m->mean;
-    if (n > 0) {
+    if (n > 0 && m->n == 0) {
+        *m = (channel_moment){.n = n, .mean = mean, .m2 = m2}; /* a mean's square may be more than there is */
+    } else if (n > 0) {
         m->m2 += m2 + delta * delta * m->n * (n / total);
         m->mean += isfinite(delta) ? delta * (n / total) : mean; /* an infinite mean stays one */
         m->n = total;

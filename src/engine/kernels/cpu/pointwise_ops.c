@@ -144,6 +144,12 @@ static status hardtanh(kernel_plan *plan, error *err) {
                : pointwise_prepare(plan, &(pointwise_spec){.op = PW_CLAMP, .n = 3, .operand = {0, 1, 2}}, err);
 }
 
+/* What a complex number to the power of 0 is, or 1 to the power of one: infinities and NaN as well. The argument is that number. */
+static status all_ones(kernel_plan *plan, int argument, error *err) {
+    pointwise_spec ones = {.op = PW_COPY, .n = 1, .operand = {argument}, .has_constant = true, .constant = number_of_int(1)};
+    return pointwise_prepare(plan, &ones, err);
+}
+
 /* Exponents that are plain arithmetic (ATen takes the same short cuts); the second operand is the exponent otherwise.
  */
 static status pow_tensor_scalar(kernel_plan *plan, error *err) {
@@ -159,6 +165,9 @@ static status pow_tensor_scalar(kernel_plan *plan, error *err) {
     if (plan->out->items[0].dtype == ASSAY_B8 && exponent.i == 0) { /* of truths: x to the power of False is True */
         pointwise_spec all = {.op = PW_LOGICAL_OR, .n = 2, .operand = {0, 1}, .has_constant = true, .constant = number_of_bool(true)};
         return pointwise_prepare(plan, &all, err);
+    }
+    if (dtype_is_complex(plan->out->items[0].dtype) && exponent.f == 0 && exponent.im == 0) {
+        return all_ones(plan, 1, err);
     }
     bool integral = dtype_category_of(plan->out->items[0].dtype) <= CATEGORY_INTEGRAL;
     for (size_t i = 0; i < countof(short_cuts); i++) {
@@ -372,6 +381,12 @@ static status prepare_fmod(kernel_plan *plan, error *err) {
     return two(plan, PW_FMOD, 0, 1, err);
 }
 
+static status pow_of_number(kernel_plan *plan, error *err) {
+    number base = call_number(plan->call, 0);
+    const bool is_one = dtype_is_complex(plan->out->items[0].dtype) && base.f == 1 && base.im == 0;
+    return is_one ? all_ones(plan, 0, err) : two(plan, PW_POW, 0, 1, err);
+}
+
 static status prepare_pow(kernel_plan *plan, error *err) {
     return two(plan, PW_POW, 0, 1, err);
 }
@@ -513,7 +528,7 @@ static const kernel_row rows[] = {
     {.op = "fmod.Tensor", .prepare = prepare_fmod},
     {.op = "fmod.Scalar", .prepare = prepare_fmod},
     {.op = "pow.Tensor_Tensor", .prepare = prepare_pow},
-    {.op = "pow.Scalar", .prepare = prepare_pow},
+    {.op = "pow.Scalar", .prepare = pow_of_number},
     {.op = "maximum.default", .prepare = prepare_maximum},
     {.op = "minimum.default", .prepare = prepare_minimum},
     {.op = "clamp_min.default", .prepare = clamp_min},

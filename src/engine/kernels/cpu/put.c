@@ -268,7 +268,7 @@ static void sum_new_row(const put *p, char *dst, const char *values, int64_t slo
     float acc[NARROW];
     const sums *s = &p->sums;
     int64_t first = p->starts[slot], count = p->starts[slot + 1] - first;
-    float by = p->options.by_count ? 1.0F / (float)count : (float)p->options.alpha;
+    float by = p->options.by_count ? 1.0F / (float)count : (float)p->options.alpha.f;
     row_list rows = {.base = values, .offsets = p->order + first, .n = count, .n_ahead = p->at.numel - first, .by = &by};
     s->rows(s->from == NULL ? (float *)(void *)dst : acc, &rows, n);
     if (s->from != NULL) {
@@ -278,11 +278,11 @@ static void sum_new_row(const put *p, char *dst, const char *values, int64_t slo
 
 /* A row of halves plus its slices, all contiguous, n numbers from at and values on: rounded once. */
 static void add_half_rows(const put *p, char *at, const char *values, int64_t slot, int64_t n) {
-    float acc[BLOCK], by = (float)p->options.alpha;
+    float acc[BLOCK], by = (float)p->options.alpha.f;
     int64_t first = p->starts[slot], count = p->starts[slot + 1] - first;
     row_list rows = {.base = values, .offsets = p->order + first, .n = count, .n_ahead = p->at.numel - first, .by = by != 1 ? &by : NULL};
     p->sums.rows(acc, &rows, n);
-    p->sums.add(acc, at, n, 1);
+    p->sums.add(acc, at, n, row_once());
     p->sums.from(at, acc, n);
 }
 
@@ -291,7 +291,7 @@ static void sum_block(const put *p, char *dst, const char *values, int64_t slot,
     char acc[BLOCK * sizeof(double)], picked[BLOCK * sizeof(double)];
     const sums *s = &p->sums;
     int64_t first = p->starts[slot], end = p->starts[slot + 1], elements = n / s->parts;
-    double alpha = p->options.by_count ? 1.0 / (double)(end - first) : p->options.alpha;
+    row_factor alpha = p->options.by_count ? (row_factor){.f = 1.0 / (double)(end - first)} : p->options.alpha;
     char *at = dst + from / s->parts * p->run_dst;
     const char *src = values + from / s->parts * p->run_src;
     bool in_place = s->to == NULL && p->is_run; /* the row itself is the accumulator */

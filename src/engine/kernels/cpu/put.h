@@ -13,7 +13,7 @@ typedef enum put_mode {
 
 typedef struct put_options {
     put_mode mode;
-    double alpha;
+    row_factor alpha;
     bool by_count;  /* PUT_SUM: divided by how many slices a place gets */
     int64_t skip;   /* PUT_SUM: a place that stays 0; -1: none */
 } put_options;

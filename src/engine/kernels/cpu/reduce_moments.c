@@ -33,7 +33,9 @@ typedef struct variance {
 
 static void merge(moment *m, double n, double mean, double m2) {
     double total = m->n + n, delta = mean - m->mean;
-    if (n > 0) {
+    if (n > 0 && m->n == 0) {
+        *m = (moment){.n = n, .mean = mean, .m2 = m2}; /* a mean's square may be more than there is */
+    } else if (n > 0) {
         m->m2 += m2 + delta * delta * m->n * (n / total);
         m->mean += isfinite(delta) ? delta * (n / total) : mean; /* an infinite mean stays one */
         m->n = total;

@@ -185,7 +185,7 @@ status rnn_run_forward(kernel_plan *plan) {
 /* --- backward ---------------------------------------------------------------------------------------------------------------- */
 
 static void add_row(const rnn_state *s, char *to, const char *from, int64_t n) {
-    index_loops_best()->add_row[s->type](to, from, n, 1);
+    index_loops_best()->add_row[s->type](to, from, n, row_once());
 }
 
 static void step_back(rnn_state *s, const saved_cell *saved, int64_t row, int64_t batch, const char *d_raw) {

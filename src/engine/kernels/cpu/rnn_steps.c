@@ -190,7 +190,7 @@ static void back_row(const rnn_steps *s, const rnn_walk *w, const share *own, in
     const rnn_net *net = s->net;
     int64_t h = net->hidden, u = own->from;
     float *dh = w->dh + b * h + u;
-    index_loops_best()->add_row[ASSAY_F32](dh, w->dy + row * w->y_step + u, own->n, 1);
+    index_loops_best()->add_row[ASSAY_F32](dh, w->dy + row * w->y_step + u, own->n, row_once());
     rnn_row_back r = {.n = own->n,
                       .step = h,
                       .gates = w->gates + row * 4 * h + u,
@@ -226,7 +226,7 @@ void rnn_steps_back(rnn_steps *s, const rnn_walk *walk) {
 #pragma omp barrier
             multiply(s, &own, own.n, s->tall, packed, batch, dh, h);
             for (int64_t b = 0; b < batch && net->mode == RNN_GRU; b++) {
-                index_loops_best()->add_row[ASSAY_F32](dh + b * h, walk->past + b * h + own.from, own.n, 1);
+                index_loops_best()->add_row[ASSAY_F32](dh + b * h, walk->past + b * h + own.from, own.n, row_once());
             }
         }
         parallel_leave(watch);

@@ -98,7 +98,7 @@ static status index_put_prepare(kernel_plan *plan, error *err) {
     const tensor *values = call_tensor(plan->call, 2);
     TRY(indexing_analyse(plan->call, &ix, err));
     tensor_broadcast_strides(values, ix.ndim, ix.sizes, value_strides);
-    put_options options = {.mode = call_bool(plan->call, 3) ? PUT_ADD : PUT_REPLACE, .alpha = 1, .skip = -1};
+    put_options options = {.mode = call_bool(plan->call, 3) ? PUT_ADD : PUT_REPLACE, .alpha = row_once(), .skip = -1};
     return put_prepare(plan, &ix, values, value_strides, &options, err);
 }
 
@@ -121,7 +121,7 @@ struct scatter_state {
     convert_fn *widen;    /* src to the target's type, or NULL */
     add_fn *add;          /* NULL: write */
     scatter_tables tables; /* where many numbers go to few places */
-    double alpha;
+    row_factor alpha;
     add_row_fn *scale;    /* applies alpha, or NULL */
     size_t acc_bytes;
     int split;            /* the dimension of the lines that threads share; -1: one thread takes all */
@@ -349,7 +349,7 @@ static status scatter_value_prepare(kernel_plan *plan, error *err) {
 /* --- index_add ----------------------------------------------------------------------------------------------------------------- */
 
 /* One element per index: a scatter_add in one dimension. */
-static status index_add_elements(kernel_plan *plan, double alpha, error *err) {
+static status index_add_elements(kernel_plan *plan, row_factor alpha, error *err) {
     const tensor *out = &plan->out->items[0];
     tensor *index = arena_make(plan->memory, 1, sizeof *index);
     if (index == NULL) {
@@ -359,7 +359,7 @@ static status index_add_elements(kernel_plan *plan, double alpha, error *err) {
     TRY(scatter_prepare_any(plan, index, call_tensor(plan->call, 3), true, err));
     scatter_state *s = plan->state;
     dtype part = out->dtype == ASSAY_F16 || out->dtype == ASSAY_BF16 ? ASSAY_F32 : out->dtype;
-    s->scale = alpha != 1 ? s->lines.loops->add_row[part] : NULL;
+    s->scale = alpha.f != 1 ? s->lines.loops->add_row[part] : NULL;
     s->alpha = alpha;
     s->acc_bytes = dtype_size(part);
     return ASSAY_OK;
@@ -374,10 +374,11 @@ static status index_add_prepare(kernel_plan *plan, error *err) {
     if (alpha.im != 0) {
         return fail(err, ASSAY_UNSUPPORTED, "%s: alpha has an imaginary part", plan->call->op->signature.full);
     }
+    const row_factor by = {alpha.f, number_to_int(alpha)};
     bool narrow = dtype_is_integral(self->dtype) && self->dtype != ASSAY_I64; /* their sums widen to i64 */
     bool scales = alpha.f != 1 && (narrow || self->dtype == ASSAY_B8 || dtype_is_complex(self->dtype));
     if (self->ndim == 1 && !scales) {
-        return index_add_elements(plan, alpha.f, err);
+        return index_add_elements(plan, by, err);
     }
     indexing ix;
     tensor one = *call_tensor(plan->call, 2); /* a 0-dim index is one of a single element */
@@ -391,7 +392,7 @@ static status index_add_prepare(kernel_plan *plan, error *err) {
     }
     *index = one;
     indexing_of_dim(&ix, self, dim, index);
-    put_options options = {.mode = PUT_ADD, .alpha = alpha.f, .skip = -1};
+    put_options options = {.mode = PUT_ADD, .alpha = by, .skip = -1};
     int64_t strides[TENSOR_MAX_DIMS] = {0};
     memcpy(strides, source->strides, sizeof strides);
     return put_prepare(plan, &ix, source, strides, &options, err);
@@ -432,7 +433,7 @@ static status scatter_add_prepare(kernel_plan *plan, error *err) {
     }
     indexing ix;
     indexing_of_dim(&ix, &part, dim, slots);
-    put_options options = {.mode = PUT_ADD, .alpha = 1, .skip = -1};
+    put_options options = {.mode = PUT_ADD, .alpha = row_once(), .skip = -1};
     int64_t strides[TENSOR_MAX_DIMS] = {0};
     memcpy(strides, src->strides, sizeof strides);
     return put_prepare(plan, &ix, src, strides, &options, err);

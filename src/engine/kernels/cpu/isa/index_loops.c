@@ -55,8 +55,8 @@ static int64_t resolve_i32(int64_t *offsets, const int32_t *index, int64_t n, in
 
 /* --- rows ------------------------------------------------------------------------------------------------------------------ */
 
-static void add_f32(void *acc, const void *src, int64_t n, double alpha) {
-    float *a = acc, by = (float)alpha;
+static void add_f32(void *acc, const void *src, int64_t n, row_factor alpha) {
+    float *a = acc, by = (float)alpha.f;
     const float *s = src;
     if (by == 1) {
         for (int64_t i = 0; i < n; i++) {
@@ -69,15 +69,15 @@ static void add_f32(void *acc, const void *src, int64_t n, double alpha) {
     }
 }
 
-static void add_f64(void *acc, const void *src, int64_t n, double alpha) {
+static void add_f64(void *acc, const void *src, int64_t n, row_factor alpha) {
     double *a = acc;
     const double *s = src;
     for (int64_t i = 0; i < n; i++) {
-        a[i] += alpha * s[i];
+        a[i] += alpha.f * s[i];
     }
 }
 
-static void add_f16(void *acc, const void *src, int64_t n, double alpha) {
+static void add_f16(void *acc, const void *src, int64_t n, row_factor alpha) {
     float block[BLOCK];
     for (int64_t from = 0; from < n; from += BLOCK) {
         int64_t m = n - from < BLOCK ? n - from : BLOCK;
@@ -86,8 +86,8 @@ static void add_f16(void *acc, const void *src, int64_t n, double alpha) {
     }
 }
 
-static void add_bf16(void *acc, const void *src, int64_t n, double alpha) {
-    float *a = acc, by = (float)alpha;
+static void add_bf16(void *acc, const void *src, int64_t n, row_factor alpha) {
+    float *a = acc, by = (float)alpha.f;
     const uint16_t *s = src;
     for (int64_t i = 0; i < n; i++) {
         a[i] += by * float_of_bits((uint32_t)s[i] << 16);
@@ -95,40 +95,40 @@ static void add_bf16(void *acc, const void *src, int64_t n, double alpha) {
 }
 
 /* Integers wrap, so sums and products are those of unsigned numbers. */
-static void add_i64(void *acc, const void *src, int64_t n, double alpha) {
-    uint64_t *a = acc, by = (uint64_t)(int64_t)alpha;
+static void add_i64(void *acc, const void *src, int64_t n, row_factor alpha) {
+    uint64_t *a = acc, by = (uint64_t)alpha.i;
     const int64_t *s = src;
     for (int64_t i = 0; i < n; i++) {
         a[i] += by * (uint64_t)s[i];
     }
 }
 
-static void add_i32(void *acc, const void *src, int64_t n, double alpha) {
-    uint64_t *a = acc, by = (uint64_t)(int64_t)alpha;
+static void add_i32(void *acc, const void *src, int64_t n, row_factor alpha) {
+    uint64_t *a = acc, by = (uint64_t)alpha.i;
     const int32_t *s = src;
     for (int64_t i = 0; i < n; i++) {
         a[i] += by * (uint64_t)s[i];
     }
 }
 
-static void add_i16(void *acc, const void *src, int64_t n, double alpha) {
-    uint64_t *a = acc, by = (uint64_t)(int64_t)alpha;
+static void add_i16(void *acc, const void *src, int64_t n, row_factor alpha) {
+    uint64_t *a = acc, by = (uint64_t)alpha.i;
     const int16_t *s = src;
     for (int64_t i = 0; i < n; i++) {
         a[i] += by * (uint64_t)s[i];
     }
 }
 
-static void add_i8(void *acc, const void *src, int64_t n, double alpha) {
-    uint64_t *a = acc, by = (uint64_t)(int64_t)alpha;
+static void add_i8(void *acc, const void *src, int64_t n, row_factor alpha) {
+    uint64_t *a = acc, by = (uint64_t)alpha.i;
     const int8_t *s = src;
     for (int64_t i = 0; i < n; i++) {
         a[i] += by * (uint64_t)s[i];
     }
 }
 
-static void add_u8(void *acc, const void *src, int64_t n, double alpha) {
-    uint64_t *a = acc, by = (uint64_t)(int64_t)alpha;
+static void add_u8(void *acc, const void *src, int64_t n, row_factor alpha) {
+    uint64_t *a = acc, by = (uint64_t)alpha.i;
     const uint8_t *s = src;
     for (int64_t i = 0; i < n; i++) {
         a[i] += by * (uint64_t)s[i];
@@ -164,6 +164,7 @@ static inline float widen_bf16(uint16_t x) {
 #define SUM         float
 #define WIDEN       AS_IS
 #define NARROW      AS_IS
+#define FACTOR(by)  ((SUM)(by).f)
 #include "engine/kernels/cpu/isa/index_lists.h"
 #undef NAMED
 #undef TYPE
@@ -175,15 +176,23 @@ static inline float widen_bf16(uint16_t x) {
 #undef NAMED
 #undef TYPE
 #undef SUM
+#undef WIDEN
+#undef NARROW
+#undef FACTOR
 #define NAMED(name) name##_i64
 #define TYPE        int64_t
-#define SUM         int64_t
+#define SUM         uint64_t /* they wrap */
+#define WIDEN       (uint64_t)
+#define NARROW      (int64_t)
+#define FACTOR(by)  ((uint64_t)(by).i)
 #include "engine/kernels/cpu/isa/index_lists.h"
 #undef NAMED
 #undef TYPE
 #undef SUM
 #undef WIDEN
 #undef NARROW
+#undef FACTOR
+#define FACTOR(by)  ((SUM)(by).f)
 #define NAMED(name) name##_f16
 #define TYPE        uint16_t
 #define SUM         float
@@ -301,7 +310,7 @@ static inline __attribute__((always_inline)) void sum_rows(float *acc, const row
         memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
     }
     for (int64_t i = 0; i < rows->n && c < n; i++) {
-        add(acc + c, rows->base + rows->offsets[i] + c * size, n - c, rows->by != NULL ? (double)rows->by[i * rows->by_step] : 1);
+        add(acc + c, rows->base + rows->offsets[i] + c * size, n - c, (row_factor){.f = rows->by != NULL ? (double)rows->by[i * rows->by_step] : 1});
     }
 }
 

@@ -9,8 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What elements are multiplied by: f where sums are of floats, i where they are of integers. */
+typedef struct row_factor {
+    double f;
+    int64_t i;
+} row_factor;
+
+static inline row_factor row_once(void) {
+    return (row_factor){1, 1};
+}
+
 /* acc[i] += alpha * src[i]. acc holds f32 for f16, bf16 and f32, f64 for f64, i64 for integers and booleans. */
-typedef void add_row_fn(void *acc, const void *src, int64_t n, double alpha);
+typedef void add_row_fn(void *acc, const void *src, int64_t n, row_factor alpha);
 
 /* Rows at byte offsets from base. Those from n to n_ahead are wanted next: they are fetched, not read. */
 typedef struct row_list {
@@ -32,7 +42,7 @@ typedef struct index_loops {
     /* dst[to[j]] (+)= alpha * the sum of values[from[p]] for p in [starts[slots[j]], starts[slots[j] + 1]); offsets in bytes.
        NULL for types that go by add_row. */
     void (*add_lists[ASSAY_DTYPE_COUNT])(char *dst, const ptrdiff_t *to, const char *values, const ptrdiff_t *from,
-                                         const int64_t *starts, const int64_t *slots, int64_t n, double alpha);
+                                         const int64_t *starts, const int64_t *slots, int64_t n, row_factor alpha);
     /* acc[c] = sum over i of by[i] * rows[i][c], c below n. f32 sums; f16, bf16, f32. */
     void (*sum_rows[ASSAY_DTYPE_COUNT])(float *acc, const row_list *rows, int64_t n);
     add_row_fn *add_row[ASSAY_DTYPE_COUNT]; /* NULL for complex types: two numbers of their parts */

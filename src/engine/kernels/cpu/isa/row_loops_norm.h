@@ -207,7 +207,11 @@ static void moments_merge(double *mean, double *m2, const void *mean_new, const 
                           double n_new, int64_t n) {
     const value *mean_of = mean_new, *m2_of = m2_new;
     double share = n_new / (n_before + n_new), weight = n_before * share;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; n_before == 0 && i < n; i++) { /* a mean's square may be more than there is */
+        mean[i] = (double)mean_of[i];
+        m2[i] = (double)m2_of[i];
+    }
+    for (int64_t i = 0; n_before != 0 && i < n; i++) {
         double delta = (double)mean_of[i] - mean[i];
         mean[i] += fabs(delta) <= DBL_MAX ? delta * share : (double)mean_of[i]; /* an infinite mean stays one */
         m2[i] += (double)m2_of[i] + delta * delta * weight;
