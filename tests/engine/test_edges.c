@@ -104,6 +104,7 @@ static const taken_program taken[] = {
     {TWOS("i64") "%j = sub.Scalar(%x, 2)\n%r = index_add(%x, 0, %j, %x, alpha=9007199254740993)\n", 2, {3 * 0x1p54 + 8, 2}},
     {TWOS("i64") "%y = view(%x, [1, 3, 1, 1])\n%w = view(%x, [1, 3, 1, 1])\n%b = new_full(%x, [1], 9007199254740993)\n"
      "%r = convolution(%y, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n", 1, {0x1p53 + 13}},
+    {TWOS("i64") "%m = gt.Scalar(%x, 1)\n%y = masked_fill.Scalar(%x, %m, 9223372036854775807)\n%r = add.Scalar(%y, 1)\n", 2, {-0x1p63, -0x1p63}},
     /* whose squares are more than there is */
     {TWOS("f64") "%y = mul.Scalar(%x, 1e+200)\n%r = var.correction(%y, [0])\n", 1, {0}},
     {TWOS("f64") "%y = mul.Scalar(%x, 1e+200)\n%z = view(%y, [3, 1])\n%r = std.correction(%z, [0])\n", 1, {0}},

@@ -120,11 +120,16 @@ status evaluation_perturb(evaluation *e, const graph_node *node, const tensor *t
 }
 
 void evaluation_store(tensor *t, const double *values) {
+    int64_t n = tensor_numel(t), size = (int64_t)dtype_size(t->dtype);
     if (!dtype_is_complex(t->dtype)) {
         fill_from(t, values);
+        for (int64_t i = 0; t->dtype == ASSAY_I64 && i < n; i++) {
+            if (values[i] >= 0x1p63) { /* rounded up: i64 holds less */
+                element_store_int(t->dtype, tensor_data(t) + tensor_offset_of(t, i) * size, INT64_MAX);
+            }
+        }
         return;
     }
-    int64_t n = tensor_numel(t), size = (int64_t)dtype_size(t->dtype);
     for (int64_t i = 0; i < n; i++) {
         char *at = tensor_data(t) + tensor_offset_of(t, i) * size;
         element_store_complex(t->dtype, at, CMPLX(values[2 * i], values[2 * i + 1]));
