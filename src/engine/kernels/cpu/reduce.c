@@ -37,13 +37,11 @@ static void fold_ahead(fold_fn *fold, row_wide *total, const char *at, int64_t n
     }
 }
 
-typedef int64_t sum_fn(const void *x, int64_t n);
-
-/* What adds up rows of narrow integers as they lie; NULL: nothing does. */
-static sum_fn *narrow_sum(const reduction *r) {
+/* Whether rows of narrow integers are added up as they lie. */
+static bool has_narrow_sum(const reduction *r) {
     const reduce_shape *s = &r->s;
-    const bool is_sum = r->kind == ROW_SUM && s->halves == NULL && s->reduced.strides[0][0] == (int64_t)dtype_size(s->in);
-    return !is_sum ? NULL : s->in == ASSAY_B8 || s->in == ASSAY_U8 ? s->l->sum_bytes : s->in == ASSAY_I32 ? s->l->sum_i32 : NULL;
+    const bool is_narrow = s->in != s->l->type && dtype_category_of(s->in) <= CATEGORY_INTEGRAL;
+    return r->kind == ROW_SUM && s->l->narrow_sum != NULL && is_narrow && s->reduced.strides[0][0] == (int64_t)dtype_size(s->in);
 }
 
 /* Bytes that are all 0 are words that are: folds the aligned words at the start of n bytes, says how many bytes it did. */
@@ -70,7 +68,7 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
     bool is_direct = s->halves != NULL || (s->in == s->l->type && stride == (int64_t)s->l->size);
     void (*fold)(row_wide *, const void *, int64_t) = (s->halves != NULL ? s->halves->fold : s->l->fold)[r->kind];
     bool are_bytes = r->kind == ROW_NONZERO && dtype_size(s->in) == 1 && stride == 1;
-    sum_fn *const sum = narrow_sum(r);
+    const bool is_sum = has_narrow_sum(r);
     const bool is_extreme = (r->kind == ROW_LARGEST || r->kind == ROW_SMALLEST) && s->l->narrow_extreme != NULL &&
                             stride == (int64_t)dtype_size(s->in);
     if (from >= to) {
@@ -82,12 +80,12 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
     while (from < to) {
         int64_t n = l->sizes[0] - first < to - from ? l->sizes[0] - first : to - from;
         const char *at = in + offset[0] + first * stride;
-        if (sum != NULL) {
-            total->i = (int64_t)((uint64_t)total->i + (uint64_t)sum(at, n));
+        if (is_sum) {
+            total->i = (int64_t)((uint64_t)total->i + (uint64_t)s->l->narrow_sum(s->in, at, n));
         } else if (is_extreme) {
             reduction_combine(r, total, (row_wide){.i = s->l->narrow_extreme(s->in, at, n, r->kind == ROW_SMALLEST)});
         }
-        for (int64_t done = sum != NULL || is_extreme ? n : are_bytes ? fold_bytes(s->l, total, at, n) : 0; done < n;) {
+        for (int64_t done = is_sum || is_extreme ? n : are_bytes ? fold_bytes(s->l, total, at, n) : 0; done < n;) {
             int64_t m = is_direct || n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
             fold(total, is_direct ? at + done * stride : row_fetch(s->l, buffer, at + done * stride, s->in, stride, m), m);
             done += m;
@@ -145,10 +143,9 @@ static void fold_short_rows(const reduction *r, row_wide *totals, const char *at
     const reduce_shape *s = &r->s;
     alignas(64) char buffer[SHORT_BLOCK * sizeof(double)];
     fold_short_fn *fold = fold_short_of(r);
-    sum_fn *const sum = narrow_sum(r);
-    if (sum != NULL && s->reduced.numel >= LEAST_NARROW) {
+    if (has_narrow_sum(r) && s->reduced.numel >= LEAST_NARROW) {
         for (int64_t k = 0; k < n; k++) {
-            totals[k].i = sum(at + k * s->kept.strides[0][0], s->reduced.numel);
+            totals[k].i = s->l->narrow_sum(s->in, at + k * s->kept.strides[0][0], s->reduced.numel);
         }
         return;
     }

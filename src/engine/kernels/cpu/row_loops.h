@@ -291,9 +291,8 @@ typedef struct row_loops {
 
     row_wide start[ROW_KINDS];
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
-    /* The sum of n bytes, from 0 to 255, and of n i32, where rows are integers; NULL elsewhere. */
-    int64_t (*sum_bytes)(const void *x, int64_t n);
-    int64_t (*sum_i32)(const void *x, int64_t n);
+    /* The sum of n numbers of a type narrower than i64, as they lie, where rows are integers; NULL elsewhere. */
+    int64_t (*narrow_sum)(dtype t, const void *x, int64_t n);
     /* The largest or the smallest of n > 0 numbers of a narrower type, as they lie; of i64 too. */
     int64_t (*narrow_extreme)(dtype t, const void *x, int64_t n, bool smallest);
     /* Shorter rows are slower to take together than their columns are to add up: where memory cannot be read by parts of a register. */
