@@ -81,8 +81,21 @@ static status check_draws(const double *drawn, const double *expected, double p,
     return ASSAY_OK;
 }
 
+/* What is no boolean was never written, or written wrongly, and counts as true to whoever reads it. */
+static status check_booleans(const tensor *t, error *err) {
+    int64_t n = t->dtype == ASSAY_B8 ? tensor_numel(t) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint8_t byte = *(const uint8_t *)(tensor_data(t) + tensor_offset_of(t, i));
+        if (byte > 1) {
+            return fail(err, ASSAY_INTERNAL, "element %lld is no boolean: its byte is %d", (long long)i, byte);
+        }
+    }
+    return ASSAY_OK;
+}
+
 /* Output `out` holds draws with probability p, or with those of tensor `probabilities`, broadcast. */
 static status check_bernoulli(const tensor *t, const tensor *probabilities, double p, error *err) {
+    TRY(check_booleans(t, err));
     double *drawn = dense_values(t), *expected = NULL;
     status result = drawn != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory to check random values");
     if (result == ASSAY_OK && probabilities != NULL) {

@@ -35,8 +35,9 @@ typedef struct agreement {
     bool agrees;
     int64_t checked;
     int64_t bad;       /* elements outside the tolerance */
-    double max_abs;    /* over finite elements */
-    double rel_l2;     /* ||actual - e|| / ||e||; NaN when e is all zero and actual is not */
+    double max_abs;    /* over finite elements; NaN, as the next two, where an element outside the tolerance has no distance:
+                          NaN, infinity, what is no boolean */
+    double rel_l2;     /* ||actual - e|| / ||e||; NaN as well when e is all zero and actual is not */
     double worst_ulp;  /* in units of the output's last place; 0 for integers that agree */
     int64_t worst;     /* flat index of the first element outside the tolerance, else of the worst one */
     double expected_at_worst, actual_at_worst, tolerance_at_worst;
