@@ -36,6 +36,11 @@ REFUSALS = {
 }
 
 
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
 class Faults(Case):
     def setUp(self):
         super().setUp()
@@ -236,6 +241,21 @@ class Faults(Case):
                 with open(self.path("c.csv")) as f:
                     self.assertIn("aten.sigmoid.default", f.read())
                 os.remove(self.path("r.jsonl"))
+
+
+    def test_interrupt_while_backends_are_opened(self):
+        for words in (["operators", "--inputs", self.inputs], ["list", "backends"]):
+            with self.subTest(words=words):
+                run = subprocess.Popen([ASSAY, *words, "--backend", plugin("hangs_loading")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       start_new_session=True)
+                children = f"/proc/{run.pid}/task/{run.pid}/children"
+                deadline = time.monotonic() + 60
+                while not read(children) and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                run.send_signal(signal.SIGINT)
+                _, errors = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 130, errors)
+                self.assertIn(b"interrupted", errors)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,12 @@ import json
 import os
 import resource
 import shlex
+import signal
 import stat
 import struct
 import subprocess
 
-from cli_case import ASSAY, EXAMPLE, RELU, SOURCE, Case, main, plugin, records_of, schema_errors
+from cli_case import ASSAY, EXAMPLE, QUICK, RELU, SOURCE, Case, main, plugin, records_of, schema_errors
 
 # Several families, several outputs, a view, an in-place operator, a random one, integers.
 MIXED = RELU + """Operator: aten.add_.Tensor
@@ -256,6 +257,27 @@ class Outputs(Case):
         self.assertIn("of 6 results 2 failed, 2 differed from the reference (exit code 4), the first aten.relu.default[0] on run_crashes: ", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
 
+    def test_failures_are_told_where_no_table_is(self):
+        for option in ("--csv", "--jsonl"):
+            with self.subTest(option=option):
+                done = self.run_it(option, "-", "--op", "relu", "--backend", plugin("wrong_result"), code=4)
+                self.assertIn("of 4 results 2 differed from the reference (exit code 4)", done.stderr)
+        done = self.run_it("--csv", "c.csv", "--op", "relu", "--backend", plugin("wrong_result"), code=4)
+        self.assertEqual(done.stderr, "") # the table has it
+
+    def test_what_is_shown_moves_no_terminal(self):
+        """Neither an input's own text nor a plug-in's sentence."""
+        strange = self.write("strange.txt", 'Operator: aten.relu.default\ncnt: 1, ((T([4], f32),), {"a\x1b[31m": 1})\n'
+                                            'cnt: 1, ((T([5], f32),), {"a\\nb\\x1b[31m\\x9b": 1})\n')
+        for words in (["--dry-run"], [], ["--quiet"]):
+            with self.subTest(words=words):
+                done = self.operators("--inputs", strange, *REFERENCE, *words, code=None)
+                shown = done.stdout + done.stderr
+                self.assertIn("has no argument 'a", shown)
+                self.assertFalse([c for c in shown if c != "\n" and not c.isprintable()], shown)
+        listed = self.run_assay("list", "backends", "--backend", plugin("exits")).stdout
+        self.assertIn("wrong?[31m on purpose", listed)
+
     def test_saved_arrays(self):
         self.run_it("--save", "saved", "--dtype", "as-recorded", "--jsonl", "r.jsonl")
         with open(self.path("saved/manifest.jsonl")) as f:
@@ -326,6 +348,20 @@ class Outputs(Case):
                     self.assertIn(end, f.read().splitlines()[-1])
         done = self.run_it("--quiet", "--jsonl", "/dev/full", code=1)
         self.assertEqual(done.stderr.count("/dev/full: cannot be written"), 1)
+
+    def test_reader_that_is_gone(self):
+        """It costs what it would have read, not the other outputs; where there are none, all ends as in any pipe."""
+        for more, code, said in (["--csv", "c.csv"], 1, b"cannot be written: Broken pipe"), ([], -signal.SIGPIPE, b""):
+            with self.subTest(more=more):
+                out, into = os.pipe()
+                os.close(out)
+                done = subprocess.run([ASSAY, "operators", "--inputs", self.inputs, *QUICK, *REFERENCE, "--jsonl", "-", "--quiet", *more],
+                                      stdout=into, stderr=subprocess.PIPE, cwd=self.folder, timeout=100)
+                os.close(into)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(said, done.stderr)
+        with open(self.path("c.csv")) as f:
+            self.assertIn("aten.mm.default", f.read())
 
     def test_outputs_that_are_one_file(self):
         """However they are spelled: none is written over another one, and none over an input."""

@@ -13,6 +13,7 @@ enum fault {
     FAULT_WRONG_ABI,
     FAULT_REFUSES,
     FAULT_CRASHES_LOADING,
+    FAULT_HANGS_LOADING,
     FAULT_PREPARE_CRASHES,
     FAULT_RUN_CRASHES,
     FAULT_HANGS,
@@ -167,7 +168,7 @@ static const assay_backend table = {
     .abi = FAULT == FAULT_WRONG_ABI ? ASSAY_BACKEND_ABI + 1 : ASSAY_BACKEND_ABI,
     .size_bytes = FAULT == FAULT_SHORT_TABLE ? 16 : sizeof(assay_backend),
     .name = FAULT == FAULT_BAD_NAME ? "two words" : NAME,
-    .doc = "wrong on purpose",
+    .doc = "wrong\x1b[31m on purpose",
     .prepare = prepare,
     .run = run,
     .release = release,
@@ -181,6 +182,9 @@ const assay_backend *assay_backend_entry(uint32_t abi, assay_error *error) {
     (void)abi;
     if (fault == FAULT_CRASHES_LOADING) {
         crash();
+    }
+    while (fault == FAULT_HANGS_LOADING) {
+        pause();
     }
     if (fault == FAULT_REFUSES) {
         answer(error, ASSAY_NO_DEVICE, "no such device in this machine");

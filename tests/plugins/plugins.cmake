@@ -4,7 +4,7 @@ set(ASSAY_PLUGIN_DIR ${CMAKE_CURRENT_BINARY_DIR}/plugins)
 add_subdirectory(${CMAKE_SOURCE_DIR}/examples/plugin ${ASSAY_PLUGIN_DIR}/example)
 
 # Not linked with a sanitizer: a plug-in is somebody else's code, and its crash must be a crash.
-foreach(fault wrong_abi refuses crashes_loading prepare_crashes run_crashes hangs eats_memory wrong_result unwritten
+foreach(fault wrong_abi refuses crashes_loading hangs_loading prepare_crashes run_crashes hangs eats_memory wrong_result unwritten
     exits unsupported short_table bad_name prints no_room output_fails keeps_program close_crashes
     does_nothing mask_unwritten)
   string(TOUPPER ${fault} constant)
