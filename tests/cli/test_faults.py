@@ -201,6 +201,13 @@ class Faults(Case):
         self.assertRegex(records[2]["reason"], r"needs about \d+ bytes")
         self.assertGreater(int(records[2]["reason"].split("about ")[1].split()[0]), 2 * 64 << 20)
 
+    def test_need_of_small_inputs(self):
+        """What checking takes goes with their size."""
+        inputs = self.write("small.txt", "Operator: aten.relu.default\ncnt: 1, ((T([2048], f32),), {})\n")
+        record, = self.records("--inputs", inputs, *REFERENCE, "--max-memory", "20KB")
+        self.assertEqual(record["status"], "skipped")
+        self.assertLess(int(record["reason"].split("about ")[1].split()[0]), 128 << 10)
+
     def start(self, *arguments, env=None, preexec_fn=None):
         """A run under way, its output going to pipes, in a group of its own as a shell would have it."""
         run = subprocess.Popen([ASSAY, "operators", *QUICK, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -301,6 +301,19 @@ class Outputs(Case):
         strided = [line for line in with_file if line["operator"].startswith("aten.sum")][0]
         self.assertEqual((strided["dtype"], strided["strides"]), ("f16", [1, 3]))
 
+    def test_arrays_are_listed_once(self):
+        """A point that is done again, since a backend crashed there, has lines in the manifest already; long names stay apart."""
+        twins = [plugin("long_name_a"), plugin("long_name_b")]
+        self.operators("--inputs", self.inputs, "--op", "relu", "--backend", plugin("crashes_later"), "--backend", twins[0], "--backend", twins[1],
+                       *REFERENCE, "--save", "saved", code=1)
+        with open(self.path("saved/manifest.jsonl")) as f:
+            lines = [json.loads(line) for line in f]
+        self.assertEqual(sorted(line["sample_index"] for line in lines), [0] * 5 + [1] * 5)
+        self.assertEqual(sorted({line["backend"][-13:] for line in lines if line["record"] == "output"}),
+                         ["crashes_later", "he_last_one_a", "he_last_one_b", "reference"])
+        self.assertEqual(len({line["file"] for line in lines}), len(lines))
+        self.assertEqual(sorted(os.listdir(self.path("saved"))), sorted([line["file"] for line in lines] + ["manifest.jsonl"]))
+
     def test_arrays_that_cannot_be_saved(self):
         """Files may not grow beyond 2 KiB, as on a full disk: the run goes on, and says so."""
         inputs = self.write("large.txt", "Operator: aten.relu.default\ncnt: 1, ((T([2000], f32),), {})\n")

@@ -29,6 +29,7 @@ enum fault {
     FAULT_OUTPUT_FAILS,
     FAULT_KEEPS_PROGRAM, /* no fault: a program outlives its plan */
     FAULT_CLOSE_CRASHES,
+    FAULT_CRASHES_LATER,   /* after the checked run */
     FAULT_DOES_NOTHING,    /* whatever the operator */
     FAULT_MASK_UNWRITTEN,  /* of native_dropout outside training */
 };
@@ -121,6 +122,12 @@ static assay_status run(assay_plan *plan, assay_error *error) {
     case FAULT_MASK_UNWRITTEN:
         memcpy(plan->output, plan->input, (size_t)plan->n * sizeof *plan->output);
         return ASSAY_OK;
+    case FAULT_CRASHES_LATER:
+        if (has_run) {
+            crash();
+        }
+        has_run = true;
+        break;
     case FAULT_CLOSE_CRASHES:
         has_run = true;
         break;
