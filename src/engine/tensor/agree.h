@@ -13,8 +13,8 @@
    The first part is the output's own rounding (half an ulp is eps_out / 2; one rounding may also stand for an input
    constant rounded to the type). The second is the accumulated rounding of a sum in any order: errors of K roundings
    grow with sqrt K (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 2.8), relative to the size of what
-   was summed: norm_i is the root of the square sum of the terms where the reference knows it, rms the root mean square of
-   the checked values, which stands in where it does not. Integers and booleans must be equal, NaN and infinities must
+   was summed: norm_i is the root of the square sum of the terms where the reference knows it (else 0), rms the root mean square of
+   the checked values: a kernel may go by an element's neighbours as well, as transforms do. Integers and booleans must be equal, NaN and infinities must
    stand in the same places; a value beyond the type's range may be infinite.
 
    Kernels that keep what they compute on the way in f16 or bf16 round by eps_out / 2 at each step. With rounds_steps the
