@@ -2,6 +2,8 @@
 /* Growing text and the small string questions that every room asks. */
 #include "base/text.h"
 
+#include "base/utf8.h"
+
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
@@ -142,14 +144,28 @@ void text_add_shell_word(text *t, const char *word) {
         return;
     }
     text_add_char(t, '\'');
-    for (; *word != '\0'; word++) {
+    for (size_t left = strlen(word), n; left > 0; word += n, left -= n) {
+        n = utf8_length(word, left);
         if (*word == '\'') {
             text_add(t, "'\\''");
+        } else if (n > 0) {
+            text_add_bytes(t, word, n);
         } else {
-            text_add_char(t, *word);
+            text_addf(t, "'$'\\x%02x''", (unsigned)(unsigned char)*word);
+            n = 1;
         }
     }
     text_add_char(t, '\'');
+}
+
+void text_add_shown(text *t, const char *words, size_t n) {
+    const unsigned char *p = (const unsigned char *)words;
+    for (size_t i = 0; i < n; i++) {
+        const bool is_c1 = p[i] == 0xc2 && i + 1 < n && p[i + 1] >= 0x80 && p[i + 1] < 0xa0;
+        const bool is_control = p[i] < 0x20 || p[i] == 0x7f || is_c1;
+        text_add_char(t, p[i] == '\n' || p[i] == '\t' ? ' ' : is_control ? '?' : (char)p[i]);
+        i += is_c1 ? 1 : 0;
+    }
 }
 
 char *text_of_bytes(char *buffer, double size_bytes) {

@@ -33,7 +33,12 @@ void text_add_double(text *t, double value);
 /* The same without an exponent for what is less than 1e17: 30 and 12758970, not 3e+01 and 1.275897e+07. */
 void text_add_plain_double(text *t, double value);
 
-/* word as a shell reads it back: as it is where nothing in it is special, else in single quotes. */
+/* n bytes of words for people: a space stands for a line's end or a tab, '?' for other control characters (C0, DEL, and C1 in UTF-8),
+   which a terminal would obey. */
+void text_add_shown(text *t, const char *words, size_t n);
+
+/* word as a shell reads it back: as it is where nothing in it is special, else in single quotes. Bytes that are no UTF-8 are written
+   as $'\xe9', so that the whole is UTF-8 (bash, zsh, ksh and POSIX of 2024 read that). */
 void text_add_shell_word(text *t, const char *word);
 
 /* "1.2 GiB", "34.5 us" and the like, into a buffer of at least 32 bytes; returns it. */

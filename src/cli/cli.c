@@ -42,6 +42,21 @@ int cli_fail(const char *verb, const error *err, int code) {
     return code;
 }
 
+int cli_exit_code(status result) {
+    switch (result) {
+    case ASSAY_OK:
+        return EXIT_OK;
+    case ASSAY_NOT_FOUND:
+    case ASSAY_INVALID:
+    case ASSAY_UNSUPPORTED:
+        return EXIT_USAGE;
+    case ASSAY_INTERRUPTED:
+        return EXIT_INTERRUPTED;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
 static const cli_option *find_option(const cli_verb *verb, const char *name, size_t n) {
     for (size_t i = 0; i < verb->n_options; i++) {
         if (strlen(verb->options[i].name) == n && strncmp(verb->options[i].name, name, n) == 0) {
@@ -239,6 +254,10 @@ status cli_bytes(const char *name, const char *value, double *out, error *err) {
         }
     }
     return fail(err, ASSAY_INVALID, "%s: expected a size such as 8GiB or 500MB (K, M, G, T; KiB, MiB, GiB, TiB), got '%s'", name, value);
+}
+
+status cli_file(const char *name, const char *value, error *err) {
+    return value[0] != '\0' ? ASSAY_OK : fail(err, ASSAY_INVALID, "%s: expected a file or '-', got no name", name);
 }
 
 status cli_folder(const char *name, const char *value, error *err) {

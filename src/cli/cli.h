@@ -51,6 +51,8 @@ void cli_print_help(const cli_verb *verb);
 status cli_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out, error *err);
 status cli_double(const char *name, const char *value, double low, double high, double *out, error *err);
 status cli_bytes(const char *name, const char *value, double *out, error *err);
+/* A file to write to, or '-': INVALID for no name at all. */
+status cli_file(const char *name, const char *value, error *err);
 /* A folder to write to: INVALID for '-', which cannot be standard output here, and for no name at all. */
 status cli_folder(const char *name, const char *value, error *err);
 /* Index of value in the n words; INVALID names them all and the nearest. name NULL: an argument of the verb. */
@@ -65,6 +67,8 @@ status cli_list_add(cli_list *list, const char *name, const char *value, error *
 
 /* Prints "assay VERB: message" to stderr, with file position where the error has one, and returns code. */
 int cli_fail(const char *verb, const error *err, int code);
+/* How to leave when a verb's work ended so: by a mistake of whoever asked, an interrupt, or a failure. */
+int cli_exit_code(status result);
 
 int cli_operators(int argc, char **argv);
 int cli_list_verb(int argc, char **argv);

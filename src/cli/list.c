@@ -440,7 +440,7 @@ int cli_list_verb(int argc, char **argv) {
     if (result == ASSAY_OK) {
         fputs(text_get(&l.out), stdout);
     } else {
-        code = cli_fail(verb.name, &err, result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED);
+        code = cli_fail(verb.name, &err, cli_exit_code(result));
     }
     close_backends(&l);
     text_clear(&l.out);

@@ -106,13 +106,17 @@ static void print_points(const op_table *table, const operators_command *o, cons
     for (size_t i = 0; i < n; i++) {
         arena memory = {0};
         const char *reason = NULL;
-        bool is_graph = points[i].in->graph != NULL;
+        const char *what = points[i].in->graph != NULL ? points[i].in->file->path : points[i].in->text;
+        text out = {0};
         status checked = operators_check(&memory, table, &o->run, &points[i], &reason);
-        printf("%s[%" PRId64 "]  calls %" PRId64 "  %s\n", points[i].recorded->name, points[i].sample_index, points[i].in->n_calls,
-               is_graph ? points[i].in->file->path : points[i].in->text);
+        text_addf(&out, "%s[%" PRId64 "]  calls %" PRId64 "  ", points[i].recorded->name, points[i].sample_index, points[i].in->n_calls);
+        text_add_shown(&out, what, strlen(what));
         if (checked != ASSAY_OK) {
-            printf("    %s: %s\n", checked == ASSAY_TOO_LARGE ? "would be skipped" : "cannot be measured", reason);
+            text_addf(&out, "\n    %s: ", checked == ASSAY_TOO_LARGE ? "would be skipped" : "cannot be measured");
+            text_add_shown(&out, reason, strlen(reason));
         }
+        puts(text_get(&out));
+        text_clear(&out);
         n_large += checked == ASSAY_TOO_LARGE;
         n_wrong += checked != ASSAY_OK && checked != ASSAY_TOO_LARGE;
         arena_clear(&memory);
@@ -197,7 +201,7 @@ static void on_progress(void *self, size_t point, const operators_point *at) {
     flush_line(s);
 }
 
-/* A log that holds nothing else still says what the exit code is about. */
+/* What is shown without the table still says what the exit code is about. */
 static void say_failures(const sink *s, int code) {
     static const struct {
         record_status status;
@@ -221,8 +225,11 @@ static void say_failures(const sink *s, int code) {
         }
     }
     const char *reason = first->reason != NULL ? first->reason : "no reason was recorded";
-    fprintf(stderr, " (exit code %d), the first %s[%" PRId64 "] on %s: %.*s\n", code, first->operator_name, first->sample_index, first->backend,
-            (int)strcspn(reason, "\n"), reason);
+    text shown = {0};
+    text_add_shown(&shown, reason, strcspn(reason, "\n"));
+    fprintf(stderr, " (exit code %d), the first %s[%" PRId64 "] on %s: %s\n", code, first->operator_name, first->sample_index, first->backend,
+            text_get(&shown));
+    text_clear(&shown);
 }
 
 static int exit_code_of(const sink *s, const operators_outcome *outcome, const inputs *set) {
@@ -295,8 +302,7 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
     result = result == ASSAY_OK ? measure(&s, points, n, &outcome, &err) : result;
     int code = exit_code_of(&s, &outcome, set);
     if (result != ASSAY_OK) {
-        bool usage = result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_UNSUPPORTED;
-        code = cli_fail("operators", &err, usage ? EXIT_USAGE : EXIT_FAILED);
+        code = cli_fail("operators", &err, cli_exit_code(result));
     } else if (outcome.interrupted) {
         fprintf(stderr, "assay operators: interrupted; %zu of %zu input%s measured\n", outcome.points_done, n, n == 1 ? " was" : "s were");
     } else if (outcome.end != NULL) {
@@ -307,7 +313,7 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
         fprintf(stderr, "assay operators: --save lacks %d file%s of its manifest: %s\n", outcome.unsaved, outcome.unsaved == 1 ? " or line" : "s or lines", outcome.why);
         code = code == EXIT_OK ? EXIT_FAILED : code;
     }
-    if (o->quiet) {
+    if (!results_show_table(o)) {
         say_failures(&s, code);
     }
     text_clear(&s.line);

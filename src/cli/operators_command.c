@@ -180,15 +180,13 @@ static status take_dry_run(void *to, const char *value, error *err) {
 }
 
 static status take_csv(void *to, const char *value, error *err) {
-    (void)err;
     ((operators_command *)to)->csv = value;
-    return ASSAY_OK;
+    return cli_file("--csv", value, err);
 }
 
 static status take_jsonl(void *to, const char *value, error *err) {
-    (void)err;
     ((operators_command *)to)->jsonl = value;
-    return ASSAY_OK;
+    return cli_file("--jsonl", value, err);
 }
 
 static status take_save(void *to, const char *value, error *err) {

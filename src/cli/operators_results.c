@@ -8,6 +8,7 @@
 #include "lab/report/operators_report.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +149,7 @@ void results_say_lost(results *r, const error *err) {
     r->is_lost = true;
 }
 
-static bool shows_table(const operators_command *o) {
+bool results_show_table(const operators_command *o) {
     bool is_taken = (o->csv != NULL && is_standard(o->csv)) || (o->jsonl != NULL && is_standard(o->jsonl));
     return !o->quiet && !is_taken;
 }
@@ -163,6 +164,9 @@ static status write_text(const char *path, const text *content, error *err) {
 
 status results_open(results *r, const operators_command *o, error *err) {
     *r = (results){.o = o};
+    if (o->jsonl != NULL && is_standard(o->jsonl) && results_has_others(r)) {
+        signal(SIGPIPE, SIG_IGN); /* a reader that is gone costs its own output, as a full disk does */
+    }
     return o->jsonl != NULL ? store_open(&r->store, o->jsonl, err) : ASSAY_OK;
 }
 
@@ -177,7 +181,7 @@ status results_add(results *r, const char *line, size_t n, error *err) {
 
 bool results_has_others(const results *r) {
     const operators_command *o = r->o;
-    return o->csv != NULL || shows_table(o) || o->run.save_directory != NULL || o->run.profile_directory != NULL;
+    return o->csv != NULL || results_show_table(o) || o->run.save_directory != NULL || o->run.profile_directory != NULL;
 }
 
 static status finish_records(results *r, arena *memory, const operators_group *group, error *err) {
@@ -216,7 +220,7 @@ status results_finish(results *r, arena *memory, const record *records, size_t n
     if (r->o->csv != NULL && write_csv(r, memory, &group, &why) != ASSAY_OK) {
         results_say_lost(r, &why);
     }
-    if (shows_table(r->o) && print_table(r, memory, &group, &why) != ASSAY_OK) {
+    if (results_show_table(r->o) && print_table(r, memory, &group, &why) != ASSAY_OK) {
         results_say_lost(r, &why);
     }
     results_abandon(r);

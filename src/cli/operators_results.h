@@ -19,7 +19,10 @@ typedef struct results {
     bool is_jsonl_lost;
 } results;
 
-/* Begins the records. As store_open. */
+/* Whether the table goes to standard output: it does not when that holds other output, or with --quiet. */
+bool results_show_table(const operators_command *o);
+/* Begins the records. As store_open. When they go to standard output and are not all that there will be, SIGPIPE is ignored from here on:
+   it would end the others as well. */
 status results_open(results *r, const operators_command *o, error *err);
 /* One record's line, once results_open was called. IO: it could not be written, and no later one will be tried. */
 status results_add(results *r, const char *line, size_t n, error *err);

@@ -35,16 +35,10 @@ static void cell(table *t, const char *format, ...) {
     t->n_cells++;
 }
 
-/* A trace's name may hold anything, terminal escapes too: control characters (C0, DEL, C1) become '?'. */
+/* A trace's name may hold anything, terminal escapes too. */
 static void name_cell(table *t, const char *prefix, const char *name) {
     text_add(&t->cells, prefix);
-    const unsigned char *p = (const unsigned char *)name;
-    for (; *p != '\0'; p++) {
-        bool c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0;
-        bool bad = *p < 0x20 || *p == 0x7f || c1;
-        text_add_char(&t->cells, bad ? '?' : (char)*p);
-        p += c1;
-    }
+    text_add_shown(&t->cells, name, strlen(name));
     text_add_bytes(&t->cells, "", 1);
     t->n_cells++;
 }

@@ -140,6 +140,37 @@ static void quantities_have_three_digits(void **state) {
     assert_true(strlen(buffer) < 32);
 }
 
+static void shells_read_words_back(void **state) {
+    static const char *const words[][2] = {
+        {"plain-1.txt", "plain-1.txt"},
+        {"", "''"},
+        {"two words", "'two words'"},
+        {"it's", "'it'\\''s'"},
+        {"caf\xc3\xa9", "'caf\xc3\xa9'"},
+        {"caf\xe9.txt", "'caf'$'\\xe9''.txt'"},
+        {"\xc3", "''$'\\xc3'''"},
+    };
+    (void)state;
+    for (size_t i = 0; i < countof(words); i++) {
+        text t = {0};
+        text_add_shell_word(&t, words[i][0]);
+        assert_string_equal(text_get(&t), words[i][1]);
+        text_clear(&t);
+    }
+}
+
+static void shown_words_move_no_terminal(void **state) {
+    static const char words[] = "a\tb\nc\x1b[31m\x7f\r caf\xc3\xa9 \xc2\x9b" "1m \xc2\xa0\xc2";
+    (void)state;
+    text t = {0};
+    text_add_shown(&t, words, strlen(words));
+    assert_string_equal(text_get(&t), "a b c?[31m?? caf\xc3\xa9 ?1m \xc2\xa0\xc2");
+    text_reset(&t);
+    text_add_shown(&t, words, 2);
+    assert_string_equal(text_get(&t), "a ");
+    text_clear(&t);
+}
+
 static void near_names_are_found(void **state) {
     (void)state;
     static const char *const names[] = {"--repeats", "--backend", "--baseline", "--op"};
@@ -230,6 +261,7 @@ int main(void) {
         cmocka_unit_test(errors_say_what_and_where),  cmocka_unit_test(long_messages_are_cut_with_a_mark),
         cmocka_unit_test(text_grows),                 cmocka_unit_test(doubles_read_back_the_same),
         cmocka_unit_test(quantities_have_three_digits), cmocka_unit_test(near_names_are_found),
+        cmocka_unit_test(shells_read_words_back),       cmocka_unit_test(shown_words_move_no_terminal),
         cmocka_unit_test(patterns_match_wholly),      cmocka_unit_test(arenas_hand_out_aligned_zeroes),
         cmocka_unit_test(arithmetic_is_checked),      cmocka_unit_test(csv_is_quoted),
     };

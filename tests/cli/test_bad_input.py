@@ -3,6 +3,7 @@
 are measured all the same."""
 import gzip
 import os
+import re
 
 from cli_case import RELU, Case, main
 
@@ -73,6 +74,17 @@ class BadInput(Case):
         self.assertEqual([r["status"] for r in records], ["ok", "ok", "unsupported"])
         self.assertEqual(records[2]["reason"],
                          f"{path}:4:12: no operator is called aten.rellu.default; did you mean 'aten.relu.default'?")
+
+    def test_near_operators(self):
+        """What is before the overload decides: ".default" makes no names alike."""
+        for name, near in (("arange.default", None), ("softmax.int", "aten._softmax.default"), ("add.out", "aten.add.Tensor"),
+                           ("ad.Tensor", "aten.add.Tensor"), ("add.tensor", "aten.add.Tensor"), ("xyz.default", None)):
+            path = self.write("unknown.txt", f"Operator: aten.{name}\ncnt: 1, ((T([2], f32),), {{}})\n")
+            said = self.operators("--inputs", path, "--dry-run").stdout
+            self.assertEqual(re.findall("did you mean '([^']*)'", said), [near] if near else [])
+            if near is None:
+                message = self.operators("--suite", "embedded", "--op", f"aten.{name}", "--dry-run", code=2).stderr
+                self.assertNotIn("did you mean", message)
 
     def test_files_that_are_no_inputs(self):
         whole = gzip.compress(RELU.encode() * 50)

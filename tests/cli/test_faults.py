@@ -36,6 +36,11 @@ REFUSALS = {
 }
 
 
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
 class Faults(Case):
     def setUp(self):
         super().setUp()
@@ -196,6 +201,13 @@ class Faults(Case):
         self.assertRegex(records[2]["reason"], r"needs about \d+ bytes")
         self.assertGreater(int(records[2]["reason"].split("about ")[1].split()[0]), 2 * 64 << 20)
 
+    def test_need_of_small_inputs(self):
+        """What checking takes goes with their size."""
+        inputs = self.write("small.txt", "Operator: aten.relu.default\ncnt: 1, ((T([2048], f32),), {})\n")
+        record, = self.records("--inputs", inputs, *REFERENCE, "--max-memory", "20KB")
+        self.assertEqual(record["status"], "skipped")
+        self.assertLess(int(record["reason"].split("about ")[1].split()[0]), 128 << 10)
+
     def start(self, *arguments, env=None, preexec_fn=None):
         """A run under way, its output going to pipes, in a group of its own as a shell would have it."""
         run = subprocess.Popen([ASSAY, "operators", *QUICK, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -236,6 +248,21 @@ class Faults(Case):
                 with open(self.path("c.csv")) as f:
                     self.assertIn("aten.sigmoid.default", f.read())
                 os.remove(self.path("r.jsonl"))
+
+
+    def test_interrupt_while_backends_are_opened(self):
+        for words in (["operators", "--inputs", self.inputs], ["list", "backends"]):
+            with self.subTest(words=words):
+                run = subprocess.Popen([ASSAY, *words, "--backend", plugin("hangs_loading")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       start_new_session=True)
+                children = f"/proc/{run.pid}/task/{run.pid}/children"
+                deadline = time.monotonic() + 60
+                while not read(children) and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                run.send_signal(signal.SIGINT)
+                _, errors = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 130, errors)
+                self.assertIn(b"interrupted", errors)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,12 @@ import json
 import os
 import resource
 import shlex
+import signal
 import stat
 import struct
 import subprocess
 
-from cli_case import ASSAY, EXAMPLE, RELU, SOURCE, Case, main, plugin, records_of, schema_errors
+from cli_case import ASSAY, EXAMPLE, QUICK, RELU, SOURCE, Case, main, plugin, records_of, schema_errors
 
 # Several families, several outputs, a view, an in-place operator, a random one, integers.
 MIXED = RELU + """Operator: aten.add_.Tensor
@@ -256,6 +257,27 @@ class Outputs(Case):
         self.assertIn("of 6 results 2 failed, 2 differed from the reference (exit code 4), the first aten.relu.default[0] on run_crashes: ", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
 
+    def test_failures_are_told_where_no_table_is(self):
+        for option in ("--csv", "--jsonl"):
+            with self.subTest(option=option):
+                done = self.run_it(option, "-", "--op", "relu", "--backend", plugin("wrong_result"), code=4)
+                self.assertIn("of 4 results 2 differed from the reference (exit code 4)", done.stderr)
+        done = self.run_it("--csv", "c.csv", "--op", "relu", "--backend", plugin("wrong_result"), code=4)
+        self.assertEqual(done.stderr, "") # the table has it
+
+    def test_what_is_shown_moves_no_terminal(self):
+        """Neither an input's own text nor a plug-in's sentence."""
+        strange = self.write("strange.txt", 'Operator: aten.relu.default\ncnt: 1, ((T([4], f32),), {"a\x1b[31m": 1})\n'
+                                            'cnt: 1, ((T([5], f32),), {"a\\nb\\x1b[31m\\x9b": 1})\n')
+        for words in (["--dry-run"], [], ["--quiet"]):
+            with self.subTest(words=words):
+                done = self.operators("--inputs", strange, *REFERENCE, *words, code=None)
+                shown = done.stdout + done.stderr
+                self.assertIn("has no argument 'a", shown)
+                self.assertFalse([c for c in shown if c != "\n" and not c.isprintable()], shown)
+        listed = self.run_assay("list", "backends", "--backend", plugin("exits")).stdout
+        self.assertIn("wrong?[31m on purpose", listed)
+
     def test_saved_arrays(self):
         self.run_it("--save", "saved", "--dtype", "as-recorded", "--jsonl", "r.jsonl")
         with open(self.path("saved/manifest.jsonl")) as f:
@@ -278,6 +300,19 @@ class Outputs(Case):
         self.assertEqual(made, tuple(max(x, 0) for x in given))
         strided = [line for line in with_file if line["operator"].startswith("aten.sum")][0]
         self.assertEqual((strided["dtype"], strided["strides"]), ("f16", [1, 3]))
+
+    def test_arrays_are_listed_once(self):
+        """A point that is done again, since a backend crashed there, has lines in the manifest already; long names stay apart."""
+        twins = [plugin("long_name_a"), plugin("long_name_b")]
+        self.operators("--inputs", self.inputs, "--op", "relu", "--backend", plugin("crashes_later"), "--backend", twins[0], "--backend", twins[1],
+                       *REFERENCE, "--save", "saved", code=1)
+        with open(self.path("saved/manifest.jsonl")) as f:
+            lines = [json.loads(line) for line in f]
+        self.assertEqual(sorted(line["sample_index"] for line in lines), [0] * 5 + [1] * 5)
+        self.assertEqual(sorted({line["backend"][-13:] for line in lines if line["record"] == "output"}),
+                         ["crashes_later", "he_last_one_a", "he_last_one_b", "reference"])
+        self.assertEqual(len({line["file"] for line in lines}), len(lines))
+        self.assertEqual(sorted(os.listdir(self.path("saved"))), sorted([line["file"] for line in lines] + ["manifest.jsonl"]))
 
     def test_arrays_that_cannot_be_saved(self):
         """Files may not grow beyond 2 KiB, as on a full disk: the run goes on, and says so."""
@@ -326,6 +361,20 @@ class Outputs(Case):
                     self.assertIn(end, f.read().splitlines()[-1])
         done = self.run_it("--quiet", "--jsonl", "/dev/full", code=1)
         self.assertEqual(done.stderr.count("/dev/full: cannot be written"), 1)
+
+    def test_reader_that_is_gone(self):
+        """It costs what it would have read, not the other outputs; where there are none, all ends as in any pipe."""
+        for more, code, said in (["--csv", "c.csv"], 1, b"cannot be written: Broken pipe"), ([], -signal.SIGPIPE, b""):
+            with self.subTest(more=more):
+                out, into = os.pipe()
+                os.close(out)
+                done = subprocess.run([ASSAY, "operators", "--inputs", self.inputs, *QUICK, *REFERENCE, "--jsonl", "-", "--quiet", *more],
+                                      stdout=into, stderr=subprocess.PIPE, cwd=self.folder, timeout=100)
+                os.close(into)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(said, done.stderr)
+        with open(self.path("c.csv")) as f:
+            self.assertIn("aten.mm.default", f.read())
 
     def test_outputs_that_are_one_file(self):
         """However they are spelled: none is written over another one, and none over an input."""

@@ -3,8 +3,9 @@
 import os
 import shlex
 import shutil
+import subprocess
 
-from cli_case import EXAMPLE, RELU, Case, main, plugin, records_of
+from cli_case import ASSAY, EXAMPLE, RELU, Case, main, plugin, records_of
 
 REFERENCE = ["--backend", "reference", "--baseline", "reference"]
 
@@ -31,6 +32,15 @@ class Repro(Case):
                     involved = "example" in (record["backend"], baseline) or baseline == "./plug.so"
                     self.assertEqual("--backend ./plug.so" in record["repro"], involved, record["repro"])
                 self.check_repeated(records)
+
+    def test_file_whose_name_is_no_utf_8(self):
+        if shutil.which("bash") is None:
+            self.skipTest("a shell that reads $'...' is needed")
+        name = self.write(os.fsdecode(b"caf\xe9 it's.txt"), RELU)
+        for record in self.records("--inputs", name):
+            done = subprocess.run(["bash", "-c", record["repro"].replace("assay", ASSAY, 1) + " --jsonl -"], capture_output=True, cwd=self.folder)
+            again, = records_of(done.stdout.decode())
+            self.assertEqual((again["input"], again["repro"]), (record["input"], record["repro"]))
 
     def test_file_named_like_another_backend(self):
         shutil.copy(EXAMPLE, self.path("my_eager.so"))

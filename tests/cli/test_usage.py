@@ -43,6 +43,8 @@ MISTAKES = [
     (["operators", "--profile", "-"], ["--profile: expected a folder, got '-'"]),
     (["utilization", "--run", "a", "b", "--trace-folder", "-"], ["--trace-folder: expected a folder, got '-'"]),
     (["operators", "--save", ""], ["--save: expected a folder, got no name"]),
+    (["operators", "--csv", ""], ["--csv: expected a file or '-', got no name"]),
+    (["operators", "--jsonl="], ["--jsonl: expected a file or '-', got no name"]),
     (["operators", "--baseline", "nobody"], ["nobody"]),
     (["operators", "--suite", "embedded", "--inputs", "x"], ["--suite", "--inputs"]),
     (["operators", "--suite", "embedded", "--op", "aten.ad.Tensor"], ["aten.ad.Tensor", "aten.add.Tensor"]),

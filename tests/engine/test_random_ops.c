@@ -80,6 +80,10 @@ static void test_draws_are_possible(void **state) {
             expect_possible(k, "bernoulli_.Tensor", (arg[]){x, arg_tensor(p)}, 2);
             expect_possible(k, "uniform_", (arg[]){x, arg_float(-2), arg_float(3)}, 3);
             expect_possible(k, "normal_", (arg[]){x, arg_float(1), arg_float(0.5)}, 3);
+            expect_possible(k, "normal_", (arg[]){x, arg_float(-200), arg_float(0.01)}, 3);
+            expect_possible(k, "normal_", (arg[]){x, arg_float(1.3), arg_float(0)}, 3);
+            expect_possible(k, "uniform_", (arg[]){x, arg_float(1000), arg_float(1001)}, 3);
+            expect_possible(k, "uniform_", (arg[]){x, arg_float(7), arg_float(7)}, 3);
             tensor *chance = laid_out(k, floats[t], layout);
             fill_uniform(chance, &r, 0, 1);
             expect_possible(k, "bernoulli", (arg[]){arg_tensor(chance)}, 1);
@@ -163,8 +167,37 @@ static double in_pairs(int64_t i) {
     return (double)(i / 2 % 2);
 }
 
+/* Signs of which as many neighbours agree as do not. */
+static double fair_sign(int64_t i) {
+    static const double signs[] = {1, 1, 1, -1, -1, -1, -1, 1};
+    return signs[i % 8];
+}
+
+/* Mean and variance of a uniform value, from two values. */
+static double two_points(int64_t i) {
+    return 0.5 + fair_sign(i) * sqrt(1.0 / 12);
+}
+
+/* As many everywhere, in their order: 10000 of them. */
+static double ramp(int64_t i) {
+    return ((double)i + 0.5) / 10000;
+}
+
 static double too_wide(int64_t i) {
     return (double)(i % 3);
+}
+
+static double normal_ramp(int64_t i) {
+    double low = -8, high = 8;
+    for (int step = 0; step < 50; step++) {
+        double middle = (low + high) / 2, *end = 0.5 * erfc(-middle / sqrt(2)) < ramp(i) ? &low : &high;
+        *end = middle;
+    }
+    return low;
+}
+
+static double sign(int64_t i) {
+    return i % 2 == 0 ? -1 : 1;
 }
 
 static void test_checks_notice(void **state) {
@@ -178,7 +211,13 @@ static void test_checks_notice(void **state) {
     expect_impossible(k, "bernoulli_.float", (arg[]){x, arg_float(0.5)}, 2, in_pairs);
     expect_impossible(k, "uniform_", (arg[]){x}, 1, halves);
     expect_impossible(k, "uniform_", (arg[]){x}, 1, too_wide);
+    expect_impossible(k, "uniform_", (arg[]){x}, 1, two_points);
+    expect_impossible(k, "uniform_", (arg[]){x}, 1, ramp);
     expect_impossible(k, "normal_", (arg[]){x}, 1, ones);
+    expect_impossible(k, "normal_", (arg[]){x}, 1, sign);
+    expect_impossible(k, "normal_", (arg[]){x}, 1, fair_sign);
+    expect_impossible(k, "normal_", (arg[]){x}, 1, normal_ramp);
+    expect_impossible(k, "normal_", (arg[]){x, arg_float(3), arg_float(0)}, 3, ones);
     expect_impossible(k, "normal_", (arg[]){x}, 1, alternating);
     expect_impossible(k, "native_dropout", (arg[]){x, arg_float(0.5), arg_bool(true)}, 3, ones);
 }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "lab/experiment/inputs.h"
+#include "lab/experiment/inputs_set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -288,12 +289,27 @@ static void cut_file(const char *path, off_t n_bytes) {
     assert_int_equal(truncate(path, info.st_size - n_bytes), 0);
 }
 
+/* Models are counted by their names. */
+static void test_names_tell_files_apart(void **state) {
+    static const char *const files[][2] = {{"hf/x.txt", "hf/x"}, {"solo.txt", "solo"},         {"b/timm/x_training.txt", "b/timm/x"},
+                                           {"-", "standard input"}, {"c/timm/x.txt", "c/timm/x"}, {"x.txt", "x"}, {"x.txt.gz", "x"}};
+    (void)state;
+    inputs set = {0};
+    for (size_t i = 0; i < countof(files); i++) {
+        assert_non_null(inputs_add_file(&set, files[i][0]));
+    }
+    for (size_t i = 0; i < countof(files); i++) {
+        assert_string_equal(set.files[i]->name, files[i][1]);
+    }
+    inputs_clear(&set);
+}
+
 static void test_directories(void **state) {
     char directory[] = "assay_inputs_XXXXXX";
     (void)state;
     assert_non_null(mkdtemp(directory));
-    char path[5][64];
-    const char *const names[] = {"b.txt", "a_training.txt.gz", "cut.txt.gz", "junk.txt", "other.csv"};
+    char path[6][64];
+    const char *const names[] = {"b.txt", "a_training.txt.gz", "cut.txt.gz", "junk.txt", "other.csv", "pipe.txt"};
     for (size_t i = 0; i < countof(names); i++) {
         snprintf(path[i], sizeof path[i], "%s/%s", directory, names[i]);
     }
@@ -310,14 +326,17 @@ static void test_directories(void **state) {
     write_gz(path[1]);
     write_gz(path[2]);
     cut_file(path[2], 9);
+    assert_int_equal(mkfifo(path[5], 0600), 0); /* nobody will ever write to it */
     assert_int_equal(inputs_read_path(&set, directory, &err), ASSAY_OK);
     assert_int_equal(set.n_all, 2);
     assert_int_equal(set.all[0]->n_calls, 4);
     assert_string_equal(set.all[0]->uses[0].file->name, "a"); /* sorted by name */
     assert_string_equal(set.all[0]->uses[1].file->name, "b");
-    assert_int_equal(set.n_diagnostics, 2);
+    assert_int_equal(set.n_diagnostics, 3);
     assert_string_equal(set.diagnostics[0].file->name, "cut");
     assert_string_equal(set.diagnostics[1].file->name, "junk");
+    assert_string_equal(set.diagnostics[2].file->name, "pipe");
+    assert_string_equal(set.diagnostics[2].message, "expected a file, this is a pipe");
     assert_true(text_starts_with(set.diagnostics[0].message, "truncated gzip data"));
     inputs_clear(&set);
     assert_int_equal(inputs_read_path(&set, path[2], &err), ASSAY_PARSE);
@@ -457,6 +476,7 @@ int main(void) {
         cmocka_unit_test(test_excerpts),
         cmocka_unit_test(test_many_bad_lines_are_counted),
         cmocka_unit_test(test_files_without_inputs),
+        cmocka_unit_test(test_names_tell_files_apart),
         cmocka_unit_test(test_directories),
         cmocka_unit_test(test_standard_input),
         cmocka_unit_test(test_recorded_models),

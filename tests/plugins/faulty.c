@@ -13,6 +13,7 @@ enum fault {
     FAULT_WRONG_ABI,
     FAULT_REFUSES,
     FAULT_CRASHES_LOADING,
+    FAULT_HANGS_LOADING,
     FAULT_PREPARE_CRASHES,
     FAULT_RUN_CRASHES,
     FAULT_HANGS,
@@ -28,6 +29,9 @@ enum fault {
     FAULT_OUTPUT_FAILS,
     FAULT_KEEPS_PROGRAM, /* no fault: a program outlives its plan */
     FAULT_CLOSE_CRASHES,
+    FAULT_CRASHES_LATER,   /* after the checked run */
+    FAULT_DOES_NOTHING,    /* whatever the operator */
+    FAULT_MASK_UNWRITTEN,  /* of native_dropout outside training */
 };
 
 /* FAULT and NAME come from the build, one plug-in for each. */
@@ -59,7 +63,8 @@ static assay_status prepare(void *state, const assay_program *program, assay_pla
                             assay_error *error) {
     (void)state;
     (void)facts;
-    if (fault == FAULT_UNSUPPORTED || strcmp(program->nodes[0].op, "relu.default") != 0) {
+    const char *served = fault == FAULT_MASK_UNWRITTEN ? "native_dropout.default" : "relu.default";
+    if (fault == FAULT_UNSUPPORTED || (fault != FAULT_DOES_NOTHING && strcmp(program->nodes[0].op, served) != 0)) {
         return answer(error, ASSAY_UNSUPPORTED, "not today");
     }
     if (fault == FAULT_NO_ROOM) {
@@ -111,8 +116,18 @@ static assay_status run(assay_plan *plan, assay_error *error) {
         return eat(error);
     case FAULT_EXITS:
         exit(0);
+    case FAULT_DOES_NOTHING:
     case FAULT_OUTPUT_FAILS:
-        return ASSAY_OK; /* into memory of its own, it would say */
+        return ASSAY_OK; /* into memory of its own, the second would say */
+    case FAULT_MASK_UNWRITTEN:
+        memcpy(plan->output, plan->input, (size_t)plan->n * sizeof *plan->output);
+        return ASSAY_OK;
+    case FAULT_CRASHES_LATER:
+        if (has_run) {
+            crash();
+        }
+        has_run = true;
+        break;
     case FAULT_CLOSE_CRASHES:
         has_run = true;
         break;
@@ -160,7 +175,7 @@ static const assay_backend table = {
     .abi = FAULT == FAULT_WRONG_ABI ? ASSAY_BACKEND_ABI + 1 : ASSAY_BACKEND_ABI,
     .size_bytes = FAULT == FAULT_SHORT_TABLE ? 16 : sizeof(assay_backend),
     .name = FAULT == FAULT_BAD_NAME ? "two words" : NAME,
-    .doc = "wrong on purpose",
+    .doc = "wrong\x1b[31m on purpose",
     .prepare = prepare,
     .run = run,
     .release = release,
@@ -174,6 +189,9 @@ const assay_backend *assay_backend_entry(uint32_t abi, assay_error *error) {
     (void)abi;
     if (fault == FAULT_CRASHES_LOADING) {
         crash();
+    }
+    while (fault == FAULT_HANGS_LOADING) {
+        pause();
     }
     if (fault == FAULT_REFUSES) {
         answer(error, ASSAY_NO_DEVICE, "no such device in this machine");

@@ -4,14 +4,22 @@ set(ASSAY_PLUGIN_DIR ${CMAKE_CURRENT_BINARY_DIR}/plugins)
 add_subdirectory(${CMAKE_SOURCE_DIR}/examples/plugin ${ASSAY_PLUGIN_DIR}/example)
 
 # Not linked with a sanitizer: a plug-in is somebody else's code, and its crash must be a crash.
-foreach(fault wrong_abi refuses crashes_loading prepare_crashes run_crashes hangs eats_memory wrong_result unwritten
-    exits unsupported short_table bad_name prints no_room output_fails keeps_program close_crashes)
+function(assay_faulty_plugin file fault name)
   string(TOUPPER ${fault} constant)
-  add_library(plugin_${fault} MODULE ${CMAKE_CURRENT_LIST_DIR}/faulty.c)
-  target_compile_definitions(plugin_${fault} PRIVATE FAULT=FAULT_${constant} NAME="${fault}" _GNU_SOURCE)
-  target_compile_options(plugin_${fault} PRIVATE -Wall -Wextra -fvisibility=hidden)
-  target_include_directories(plugin_${fault} PRIVATE ${CMAKE_SOURCE_DIR}/include)
-  set_target_properties(plugin_${fault} PROPERTIES PREFIX "" OUTPUT_NAME ${fault} LIBRARY_OUTPUT_DIRECTORY ${ASSAY_PLUGIN_DIR})
+  add_library(plugin_${file} MODULE ${CMAKE_CURRENT_LIST_DIR}/faulty.c)
+  target_compile_definitions(plugin_${file} PRIVATE FAULT=FAULT_${constant} NAME="${name}" _GNU_SOURCE)
+  target_compile_options(plugin_${file} PRIVATE -Wall -Wextra -fvisibility=hidden)
+  target_include_directories(plugin_${file} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  set_target_properties(plugin_${file} PROPERTIES PREFIX "" OUTPUT_NAME ${file} LIBRARY_OUTPUT_DIRECTORY ${ASSAY_PLUGIN_DIR})
+endfunction()
+foreach(fault wrong_abi refuses crashes_loading hangs_loading prepare_crashes run_crashes hangs eats_memory wrong_result unwritten
+    exits unsupported short_table bad_name prints no_room output_fails keeps_program close_crashes crashes_later
+    does_nothing mask_unwritten)
+  assay_faulty_plugin(${fault} ${fault} ${fault})
+endforeach()
+foreach(twin a b) # names that differ where those of files are cut
+  assay_faulty_plugin(long_name_${twin} keeps_program
+    a_name_of_more_than_sixty_four_characters_which_are_alike_but_for_the_last_one_${twin})
 endforeach()
 add_library(plugin_no_entry MODULE ${CMAKE_CURRENT_LIST_DIR}/no_entry.c)
 set_target_properties(plugin_no_entry PROPERTIES PREFIX "" OUTPUT_NAME no_entry LIBRARY_OUTPUT_DIRECTORY ${ASSAY_PLUGIN_DIR})

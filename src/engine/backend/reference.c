@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reference as a backend: the rows' references over every element, one node after the other, each rounded once to its
-   output's type. What an operator writes beside its outputs (running statistics) it leaves alone. */
+   output's type. */
 #include "engine/backend/backend.h"
 
 #include "engine/schema/reference.h"
@@ -34,27 +34,50 @@ static void store_dense(tensor *t, const double *values) {
     }
 }
 
+static bool make_request(ref_ctx *ctx, const tensor *t, ref_request *request) {
+    size_t n = (size_t)tensor_numel(t), width = dtype_is_complex(t->dtype) ? 2 : 1;
+    *request = (ref_request){.n = (int64_t)n, .value = ref_make(ctx, n * width, sizeof(double))};
+    return request->value != NULL;
+}
+
+/* Nothing is stored before all is computed: what is stored may be an input (running statistics, self). */
+static status compute(ref_ctx *ctx, ref_request *outputs, ref_request *written, error *err) {
+    const int n_params = ctx->call->op->signature.n_params;
+    bool has_room = outputs != NULL && written != NULL;
+    for (int i = 0; has_room && i < ctx->out->n; i++) {
+        has_room = make_request(ctx, &ctx->out->items[i], &outputs[i]);
+    }
+    for (int i = 0; has_room && i < n_params; i++) {
+        const tensor *t = ref_written_tensor(ctx->call, i);
+        has_room = t == NULL || make_request(ctx, t, &written[i]);
+    }
+    if (!has_room) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the reference of %s", ctx->call->op->signature.full);
+    }
+    TRY(ref_run(ctx, outputs, err));
+    for (int i = 0; i < n_params; i++) {
+        TRY(written[i].value != NULL ? ref_run_written(ctx, i, &written[i], err) : ASSAY_OK);
+    }
+    return ASSAY_OK;
+}
+
 static status run_step(step *p, error *err) {
     if (p->call.op->row->is_view) {
         return ASSAY_OK;
     }
+    const int n_params = p->call.op->signature.n_params;
     ref_ctx ctx;
     TRY(ref_init(&ctx, &p->call, &p->out, err));
     ref_request *requests = ref_make(&ctx, (size_t)p->out.n, sizeof *requests);
-    status result = requests != NULL ? ASSAY_OK : ASSAY_OUT_OF_MEMORY;
-    for (int i = 0; result == ASSAY_OK && i < p->out.n; i++) {
-        int64_t n = tensor_numel(&p->out.items[i]);
-        int width = dtype_is_complex(p->out.items[i].dtype) ? 2 : 1;
-        requests[i] = (ref_request){.n = n, .value = ref_make(&ctx, (size_t)n * (size_t)width, sizeof(double))};
-        result = requests[i].value != NULL ? ASSAY_OK : ASSAY_OUT_OF_MEMORY;
-    }
-    if (result != ASSAY_OK) {
-        fail(err, result, "no memory for the reference of %s", p->call.op->signature.full);
-    } else {
-        result = ref_run(&ctx, requests, err);
-    }
+    ref_request *written = ref_make(&ctx, (size_t)n_params, sizeof *written);
+    status result = compute(&ctx, requests, written, err);
     for (int i = 0; result == ASSAY_OK && i < p->out.n; i++) {
         store_dense(&p->out.items[i], requests[i].value);
+    }
+    for (int i = 0; result == ASSAY_OK && i < n_params; i++) {
+        if (written[i].value != NULL) {
+            store_dense(p->call.args[i].tensor, written[i].value);
+        }
     }
     ref_clear(&ctx);
     return result;

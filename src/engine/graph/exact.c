@@ -21,8 +21,8 @@ enum { BLOCK = 32 };
 /* What a call writes besides its outputs, found while every operand is as it was. values[i]: argument i's, or NULL. */
 static status run_written(evaluation *e, const graph_node *n, ref_ctx *ctx, double **values) {
     for (int i = 0; i < n->call.op->signature.n_params; i++) {
-        const tensor *t = n->call.args[i].kind == ARG_TENSOR ? n->call.args[i].tensor : NULL;
-        if (n->call.op->row->reference_written == NULL || t == NULL || (n->call.op->row->written_args >> i & 1) == 0) {
+        const tensor *t = ref_written_tensor(&n->call, i);
+        if (t == NULL) {
             continue;
         }
         size_t numel = (size_t)tensor_numel(t);

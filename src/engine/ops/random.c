@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random operators. No two backends share a generator: what they wrote is checked for what must hold of it. */
 #include "engine/graph/dag.h"
+#include "engine/ops/draws.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
-#include "engine/schema/reference.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Every bound below is broken by a right generator with a probability under 1e-10 (about 2 exp(-TAIL)): a run of a
-   thousand checks raises a false alarm once in ten million runs. */
-static const double TAIL = 24;
-
-/* Half-width of the interval that holds the mean of n independent values from [0, 1] around their expectation
-   (Hoeffding, 1963). */
-static double mean_bound(double n) {
-    return sqrt(TAIL / (2 * n));
-}
 
 static status check_probability(const op_call *call, double p, error *err) {
     return p >= 0 && p <= 1 ? ASSAY_OK
@@ -40,68 +30,7 @@ static status push_self(const op_call *call, outputs *out, error *err) {
     return ASSAY_OK;
 }
 
-/* --- bernoulli
- * -------------------------------------------------------------------------------------------------------------- */
-
-/* Row-major doubles of a tensor, on the heap; NULL when memory is out. */
-static double *dense_values(const tensor *t) {
-    int64_t n = tensor_numel(t);
-    double *values = malloc(((size_t)n > 0 ? (size_t)n : 1) * sizeof *values);
-    if (values != NULL) {
-        ref_gather(t, values);
-    }
-    return values;
-}
-
-/* Draws are 0 or 1 with mean p, or with means expected[i]; neighbours do not hang together. */
-static status check_draws(const double *drawn, const double *expected, double p, int64_t n, error *err) {
-    double excess = 0, pairs = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double chance = expected != NULL ? expected[i] : p;
-        bool certain = chance == 0 || chance == 1;
-        if ((drawn[i] != 0 && drawn[i] != 1) || (certain && drawn[i] != chance)) {
-            return fail(err, ASSAY_INTERNAL, "element %lld is %g, drawn with probability %g", (long long)i, drawn[i],
-                        chance);
-        }
-        excess += drawn[i] - chance;
-        if (i % 2 == 1) { /* disjoint pairs are independent of each other */
-            double before = expected != NULL ? expected[i - 1] : p;
-            pairs += drawn[i] * drawn[i - 1] - chance * before;
-        }
-    }
-    if (n > 0 && fabs(excess) / (double)n > mean_bound((double)n)) {
-        return fail(err, ASSAY_INTERNAL, "the mean of %lld draws is off by %g, more than %g", (long long)n,
-                    excess / (double)n, mean_bound((double)n));
-    }
-    double half = floor((double)n / 2);
-    if (half > 0 && fabs(pairs) / half > mean_bound(half)) {
-        return fail(err, ASSAY_INTERNAL, "neighbouring draws agree too often or too rarely: off by %g, more than %g",
-                    pairs / half, mean_bound(half));
-    }
-    return ASSAY_OK;
-}
-
-/* Output `out` holds draws with probability p, or with those of tensor `probabilities`, broadcast. */
-static status check_bernoulli(const tensor *t, const tensor *probabilities, double p, error *err) {
-    double *drawn = dense_values(t), *expected = NULL;
-    status result = drawn != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory to check random values");
-    if (result == ASSAY_OK && probabilities != NULL) {
-        tensor seen;
-        tensor_share(&seen, probabilities);
-        tensor_broadcast_strides(probabilities, t->ndim, t->sizes, seen.strides);
-        memcpy(seen.sizes, t->sizes, (size_t)t->ndim * sizeof *seen.sizes);
-        seen.ndim = t->ndim;
-        expected = dense_values(&seen);
-        tensor_clear(&seen);
-        result = expected != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory to check random values");
-    }
-    if (result == ASSAY_OK) {
-        result = check_draws(drawn, expected, p, tensor_numel(t), err);
-    }
-    free(drawn);
-    free(expected);
-    return result;
-}
+/* --- bernoulli --------------------------------------------------------------------------------------------------------- */
 
 /* bernoulli_.float(self, p) */
 static status bernoulli_float_infer(const op_call *call, outputs *out, error *err) {
@@ -113,7 +42,7 @@ static status bernoulli_float_infer(const op_call *call, outputs *out, error *er
 }
 
 static status bernoulli_p_check(const op_call *call, const outputs *actual, error *err) {
-    return check_bernoulli(&actual->items[0], NULL, call_float(call, 1), err);
+    return draws_check_chances(&actual->items[0], NULL, call_float(call, 1), err);
 }
 
 /* bernoulli.p(self, p): contiguous whatever self is. */
@@ -134,7 +63,7 @@ static status bernoulli_infer(const op_call *call, outputs *out, error *err) {
 }
 
 static status bernoulli_check(const op_call *call, const outputs *actual, error *err) {
-    return check_bernoulli(&actual->items[0], call_tensor(call, 0), 0, err);
+    return draws_check_chances(&actual->items[0], call_tensor(call, 0), 0, err);
 }
 
 static status bernoulli_inputs(const op_call *call, rng *r, error *err) {
@@ -161,7 +90,7 @@ static status bernoulli_tensor_infer(const op_call *call, outputs *out, error *e
 }
 
 static status bernoulli_tensor_check(const op_call *call, const outputs *actual, error *err) {
-    return check_bernoulli(&actual->items[0], call_tensor(call, 1), 0, err);
+    return draws_check_chances(&actual->items[0], call_tensor(call, 1), 0, err);
 }
 
 static status bernoulli_tensor_inputs(const op_call *call, rng *r, error *err) {
@@ -215,7 +144,7 @@ static status check_dropped(const op_call *call, const tensor *output, const ten
 static status dropout_check(const op_call *call, const outputs *actual, error *err) {
     const tensor *output = &actual->items[0], *mask = &actual->items[1];
     double p = call_float(call, 1);
-    TRY(check_bernoulli(mask, NULL, dropout_trains(call) ? 1 - p : 1, err));
+    TRY(draws_check_chances(mask, NULL, dropout_trains(call) ? 1 - p : 1, err));
     return check_dropped(call, output, mask, p, err);
 }
 
@@ -233,8 +162,7 @@ static status dropout_follow(const op_call *call, const tensor *const *taken, do
     return ASSAY_OK;
 }
 
-/* --- normal_, uniform_
- * -------------------------------------------------------------------------------------------------------- */
+/* --- normal_, uniform_ ------------------------------------------------------------------------------------------------- */
 
 /* uniform_(self, from, to) */
 static status uniform_infer(const op_call *call, outputs *out, error *err) {
@@ -249,38 +177,7 @@ static status uniform_infer(const op_call *call, outputs *out, error *err) {
 }
 
 static status uniform_check(const op_call *call, const outputs *actual, error *err) {
-    const tensor *t = &actual->items[0];
-    double from = call_float(call, 1), width = call_float(call, 2) - from, eps = dtype_epsilon(t->dtype);
-    int64_t n = tensor_numel(t);
-    double *drawn = dense_values(t), sum = 0, squares = 0;
-    if (drawn == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to check random values");
-    }
-    /* Both ends may be hit by rounding to the tensor's type. */
-    double slack = eps * (fabs(from) + fabs(width));
-    int64_t outside = -1;
-    for (int64_t i = 0; i < n; i++) {
-        outside = drawn[i] >= from - slack && drawn[i] <= from + width + slack ? outside : i;
-        double u = width > 0 ? (drawn[i] - from) / width : 0.5;
-        sum += u;
-        squares += (u - 0.5) * (u - 0.5);
-    }
-    double at = outside >= 0 ? drawn[outside] : 0;
-    free(drawn);
-    if (outside >= 0) {
-        return fail(err, ASSAY_INTERNAL, "element %lld is %g, outside %g to %g", (long long)outside, at, from,
-                    from + width);
-    }
-    double grain = width > 0 ? 4 * slack / width : 1, bound = mean_bound((double)n) + grain;
-    if (n > 0 && width > 0 && fabs(sum / (double)n - 0.5) > bound) {
-        return fail(err, ASSAY_INTERNAL, "the mean of %lld uniform values is off by %g of the range", (long long)n,
-                    sum / (double)n - 0.5);
-    }
-    if (n > 0 && width > 0 && fabs(squares / (double)n - 1.0 / 12) > bound / 4) { /* (u - 1/2)^2 lies in [0, 1/4] */
-        return fail(err, ASSAY_INTERNAL, "the variance of %lld uniform values is %g of the range's square, not 1/12",
-                    (long long)n, squares / (double)n);
-    }
-    return ASSAY_OK;
+    return draws_check_uniform(&actual->items[0], call_float(call, 1), call_float(call, 2), err);
 }
 
 /* normal_(self, mean, std) */
@@ -294,31 +191,8 @@ static status normal_infer(const op_call *call, outputs *out, error *err) {
     return push_self(call, out, err);
 }
 
-/* Mean within normal tails, variance within those of chi-square (Laurent and Massart, 2000, lemma 1). */
 static status normal_check(const op_call *call, const outputs *actual, error *err) {
-    const tensor *t = &actual->items[0];
-    double mean = call_float(call, 1), sd = call_float(call, 2), eps = dtype_epsilon(t->dtype);
-    int64_t n = tensor_numel(t);
-    double *drawn = dense_values(t), sum = 0, squares = 0;
-    if (drawn == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to check random values");
-    }
-    for (int64_t i = 0; i < n; i++) {
-        sum += drawn[i] - mean;
-        squares += (drawn[i] - mean) * (drawn[i] - mean);
-    }
-    free(drawn);
-    double count = (double)n, grain = eps * (fabs(mean) + sd);
-    if (n > 0 && !(fabs(sum) / count <= sd * sqrt(2 * TAIL / count) + grain)) {
-        return fail(err, ASSAY_INTERNAL, "the mean of %lld normal values is off by %g (standard deviation %g)",
-                    (long long)n, sum / count, sd);
-    }
-    double relative = 2 * sqrt(TAIL / count) + 2 * TAIL / count;
-    if (n > 0 && !(fabs(squares / count - sd * sd) <= relative * sd * sd + 4 * grain * (sd + grain))) {
-        return fail(err, ASSAY_INTERNAL, "the variance of %lld normal values is %g, not %g", (long long)n,
-                    squares / count, sd * sd);
-    }
-    return ASSAY_OK;
+    return draws_check_normal(&actual->items[0], call_float(call, 1), call_float(call, 2), err);
 }
 
 /* Written only. */

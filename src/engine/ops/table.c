@@ -200,20 +200,42 @@ const op *op_table_find(const op_table *table, const char *name) {
     return find_full(table, full);
 }
 
+/* The name before the overload that is nearest to n characters: ".default" is in so many that it makes all of them alike. */
+static const char *nearest_base(const op_table *table, const char **names, const char *typed, size_t n) {
+    char base[128];
+    if (n >= sizeof base) {
+        return NULL;
+    }
+    memcpy(base, typed, n);
+    base[n] = '\0';
+    for (int i = 0; i < table->n; i++) {
+        names[i] = table->ops[i].signature.name;
+    }
+    return text_nearest(base, names, (size_t)table->n);
+}
+
 const char *op_table_nearest(const op_table *table, const char *name) {
-    const char **names = malloc(2 * (size_t)table->n * sizeof *names);
+    const char **names = malloc((size_t)table->n * sizeof *names);
     if (names == NULL) {
         return NULL;
     }
+    name = without_namespace(name);
+    const size_t length = strcspn(name, ".");
+    const char *base = nearest_base(table, names, name, length), *plain = NULL;
     size_t n = 0;
-    for (int i = 0; i < table->n; i++) {
+    for (int i = 0; base != NULL && i < table->n; i++) {
         const signature *s = &table->ops[i].signature;
-        names[n++] = s->full;
-        if (strcmp(s->overload, "default") == 0) { /* "relu" is how people write it */
-            names[n++] = s->name;
+        if (strcmp(s->name, base) == 0) {
+            names[n++] = s->full;
+            plain = strcmp(s->overload, "default") == 0 ? s->name : plain;
         }
     }
-    const char *nearest = text_nearest(without_namespace(name), names, n);
+    const char *nearest = n > 0 ? text_nearest(name, names, n) : NULL;
+    if (name[length] == '\0' && plain != NULL) {
+        nearest = plain; /* "relu" is how people write it */
+    } else if (nearest == NULL && n > 0) {
+        nearest = names[0];
+    }
     free(names);
     return nearest;
 }

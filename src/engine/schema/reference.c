@@ -412,6 +412,12 @@ status ref_run(ref_ctx *ctx, ref_request *requests, error *err) {
     return result;
 }
 
+const tensor *ref_written_tensor(const op_call *call, int i) {
+    const op_row *row = call->op->row;
+    bool is_known = row->reference_written != NULL && (row->written_args >> i & 1) != 0;
+    return is_known && call->args[i].kind == ARG_TENSOR ? call->args[i].tensor : NULL;
+}
+
 status ref_run_written(ref_ctx *ctx, int i, ref_request *request, error *err) {
     for (int64_t k = 0; k < request->n && ctx->failed == ASSAY_OK; k++) {
         double squares = 0;

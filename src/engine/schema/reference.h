@@ -39,7 +39,10 @@ void ref_clear(ref_ctx *ctx);
    own. For an in-place call the inputs must still hold their original values. */
 status ref_run(ref_ctx *ctx, ref_request *requests, error *err);
 
-/* Fills the request with what the call leaves in argument i, one of the row's written_args (a tensor), all of its elements or
+/* Argument i where the call writes it besides its outputs and the row says what it leaves there; else NULL. */
+const tensor *ref_written_tensor(const op_call *call, int i);
+
+/* Fills the request with what the call leaves in argument i, one that ref_written_tensor knows, all of its elements or
    some. The inputs must still hold their original values. OUT_OF_MEMORY. */
 status ref_run_written(ref_ctx *ctx, int i, ref_request *request, error *err);
 

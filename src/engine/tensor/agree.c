@@ -22,6 +22,7 @@ typedef struct comparison {
     double growth; /* 8 eps_acc (1 + sqrt K), or what steps in a narrow type make of it */
     double roundings;
     double difference_squares, expected_squares;
+    bool has_no_distance; /* of an element outside the tolerance */
     agreement *out;
 } comparison;
 
@@ -79,6 +80,12 @@ static void note_bad(comparison *c, int64_t flat, double expected, double actual
     }
 }
 
+/* Outside the tolerance, by no number: what is not finite, or is no boolean. */
+static void note_strange(comparison *c, int64_t flat, double expected, double actual, double tolerance) {
+    c->has_no_distance = true;
+    note_bad(c, flat, expected, actual, tolerance);
+}
+
 static void compare_exact(comparison *c, int64_t flat, double expected, double actual, double slack) {
     double difference = fabs(expected - actual);
     c->difference_squares += difference * difference;
@@ -99,7 +106,7 @@ static double tolerance_of(const comparison *c, double expected, double norm) {
 static bool compare_special(comparison *c, int64_t flat, double expected, double actual, double tolerance) {
     if (isnan(expected) || isnan(actual)) {
         if (isnan(expected) != isnan(actual)) {
-            note_bad(c, flat, expected, actual, 0);
+            note_strange(c, flat, expected, actual, 0);
         }
         return true;
     }
@@ -108,13 +115,13 @@ static bool compare_special(comparison *c, int64_t flat, double expected, double
     if (size > reach) { /* at or beyond the range: infinity or nearly so */
         bool near = isinf(actual) || fabs(actual) >= c->largest * (1 - 4 * c->eps_out) || size - fabs(actual) <= tolerance;
         if (!near || !one_side || (isinf(expected) && !isinf(actual))) {
-            note_bad(c, flat, expected, actual, tolerance);
+            note_strange(c, flat, expected, actual, tolerance);
         }
         return true;
     }
     if (isinf(actual)) {
         if (!one_side || size + tolerance <= reach) {
-            note_bad(c, flat, expected, actual, tolerance);
+            note_strange(c, flat, expected, actual, tolerance);
         }
         return true;
     }
@@ -154,7 +161,7 @@ static void compare_element(comparison *c, dtype t, const char *at, int64_t flat
     } else if (!c->exact) {
         compare_inexact(c, flat, expected[0], element_load(t, at), norm, slack != NULL ? slack[0] : 0);
     } else if (t == ASSAY_B8 && *(const uint8_t *)at > 1) {
-        note_bad(c, flat, expected[0], *(const uint8_t *)at, 0); /* no boolean: never written, or written wrongly */
+        note_strange(c, flat, expected[0], *(const uint8_t *)at, 0); /* no boolean: never written, or written wrongly */
     } else {
         compare_exact(c, flat, expected[0], element_load(t, at), slack != NULL ? slack[0] : 0);
     }
@@ -230,8 +237,12 @@ void agree_compare(const tensor *actual, const int64_t *flat, int64_t n, const d
                         rule->slack != NULL ? rule->slack + i * width : NULL);
     }
     out->rel_l2 = c.difference_squares == 0 ? 0 : sqrt(c.difference_squares / c.expected_squares);
-    if (!isfinite(out->rel_l2)) {
+    if (!isfinite(out->rel_l2) || c.has_no_distance) {
         out->rel_l2 = NAN;
+    }
+    if (c.has_no_distance) {
+        out->max_abs = NAN;
+        out->worst_ulp = NAN;
     }
     out->agrees = out->bad == 0;
 }

@@ -13,8 +13,8 @@
    The first part is the output's own rounding (half an ulp is eps_out / 2; one rounding may also stand for an input
    constant rounded to the type). The second is the accumulated rounding of a sum in any order: errors of K roundings
    grow with sqrt K (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 2.8), relative to the size of what
-   was summed: norm_i is the root of the square sum of the terms where the reference knows it, rms the root mean square of
-   the checked values, which stands in where it does not. Integers and booleans must be equal, NaN and infinities must
+   was summed: norm_i is the root of the square sum of the terms where the reference knows it (else 0), rms the root mean square of
+   the checked values: a kernel may go by an element's neighbours as well, as transforms do. Integers and booleans must be equal, NaN and infinities must
    stand in the same places; a value beyond the type's range may be infinite.
 
    Kernels that keep what they compute on the way in f16 or bf16 round by eps_out / 2 at each step. With rounds_steps the
@@ -35,8 +35,9 @@ typedef struct agreement {
     bool agrees;
     int64_t checked;
     int64_t bad;       /* elements outside the tolerance */
-    double max_abs;    /* over finite elements */
-    double rel_l2;     /* ||actual - e|| / ||e||; NaN when e is all zero and actual is not */
+    double max_abs;    /* over finite elements; NaN, as the next two, where an element outside the tolerance has no distance:
+                          NaN, infinity, what is no boolean */
+    double rel_l2;     /* ||actual - e|| / ||e||; NaN as well when e is all zero and actual is not */
     double worst_ulp;  /* in units of the output's last place; 0 for integers that agree */
     int64_t worst;     /* flat index of the first element outside the tolerance, else of the worst one */
     double expected_at_worst, actual_at_worst, tolerance_at_worst;

@@ -15,7 +15,8 @@
 /* A file that was read, one for each path. */
 typedef struct inputs_file {
     const char *path; /* as given, "-" for standard input */
-    const char *name; /* without folders and without "_training.txt", ".txt", ".gz": the model's name */
+    const char *name; /* the model's: without "_training.txt", ".txt", ".gz", and without folders but for those that tell files of one name
+                         apart ("hf/resnet", "timm/resnet") */
 } inputs_file;
 
 /* How often one file's model made a call. */

@@ -17,6 +17,18 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* What a name in a directory stands for may be anything; a pipe would wait for a writer for ever. What is not there is told when it is
+   opened. */
+static status check_regular(const char *path, error *err) {
+    struct stat info;
+    bool is_other = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    return is_other ? fail(err, ASSAY_IO, "%s: expected a file, this is a %s", path,
+                           S_ISDIR(info.st_mode)    ? "directory"
+                           : S_ISFIFO(info.st_mode) ? "pipe"
+                                                    : "device or socket")
+                    : ASSAY_OK;
+}
+
 /* The paths of the recorded files in a directory, sorted, in the arena. */
 static status list_files(arena *memory, const char *path, char ***out_paths, size_t *out_n, error *err) {
     DIR *directory = opendir(path);
@@ -82,7 +94,8 @@ static status read_files(inputs *set, char *const *paths, size_t n, error *err) 
     size_t n_failed = 0, diagnostics_before = set->n_diagnostics;
     for (size_t i = 0; i < n; i++) {
         error what = {0};
-        status result = read_one(set, paths[i], &what);
+        status result = check_regular(paths[i], &what);
+        result = result == ASSAY_OK ? read_one(set, paths[i], &what) : result;
         if (result == ASSAY_OUT_OF_MEMORY) {
             return fail(err, result, "%s", what.message);
         }

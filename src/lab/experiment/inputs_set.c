@@ -74,6 +74,46 @@ static size_t name_length(const char *name) {
     return length;
 }
 
+/* A path from that many folders above the file on. */
+static const char *from_folder(const char *path, int n_folders) {
+    const char *at = file_basename(path);
+    for (int i = 0; i < n_folders; i++) {
+        while (at > path && at[-1] == '/') {
+            at--;
+        }
+        while (at > path && at[-1] != '/') {
+            at--;
+        }
+    }
+    return at;
+}
+
+static bool is_same_name(const char *a, const char *b) {
+    size_t length = name_length(a);
+    return length == name_length(b) && memcmp(a, b, length) == 0;
+}
+
+/* Files of one name are different models: both get as many folders in front as it takes, if any number does. */
+static bool name_apart(arena *memory, inputs_file *one, inputs_file *other) {
+    int n = 0;
+    const char *a = from_folder(one->path, 0), *b = from_folder(other->path, 0);
+    if (!is_same_name(a, b)) {
+        return true;
+    }
+    while (is_same_name(a, b) && (a > one->path || b > other->path)) {
+        n++;
+        a = from_folder(one->path, n);
+        b = from_folder(other->path, n);
+    }
+    if (is_same_name(a, b)) { /* beside each other, with other endings */
+        return true;
+    }
+    /* Another pair may have needed more. */
+    one->name = strlen(one->name) < name_length(a) ? arena_text(memory, a, name_length(a)) : one->name;
+    other->name = strlen(other->name) < name_length(b) ? arena_text(memory, b, name_length(b)) : other->name;
+    return one->name != NULL && other->name != NULL;
+}
+
 inputs_file *inputs_add_file(inputs *set, const char *path) {
     for (size_t i = 0; i < set->n_files; i++) {
         if (strcmp(set->files[i]->path, path) == 0) {
@@ -89,6 +129,11 @@ inputs_file *inputs_add_file(inputs *set, const char *path) {
         return NULL;
     }
     *file = (inputs_file){.path = own_path, .name = own_name};
+    for (size_t i = 0; i < set->n_files; i++) {
+        if (!name_apart(&set->memory, file, set->files[i])) {
+            return NULL;
+        }
+    }
     set->files = files;
     set->files[set->n_files++] = file;
     return file;

@@ -30,12 +30,36 @@ static bool any_matches(const char *const *globs, size_t n, const inputs_operato
     return false;
 }
 
-/* The recorded name that a mistyped one was meant for, its wildcards apart; NULL: none is near. */
+/* A name without its namespace, and what is before its overload. NULL: no memory. */
+static const char *base_of(arena *memory, const char *name) {
+    const char *own = name + (text_starts_with(name, "aten.") ? strlen("aten.") : 0);
+    return arena_text(memory, own, strcspn(own, "."));
+}
+
+/* The ways to write an operator's name: with its namespace and without, each with its overload and without. A graph has one. */
+static size_t add_ways(arena *memory, const char *name, const char **ways) {
+    const char *own = name + (text_starts_with(name, "aten.") ? strlen("aten.") : 0), *dot = strchr(own, '.');
+    size_t n = 0;
+    ways[n++] = name;
+    if (own == name || dot == NULL) {
+        return n;
+    }
+    ways[n++] = own;
+    for (int whole = 0; whole < 2; whole++) {
+        const char *from = whole == 1 ? name : own, *short_name = arena_text(memory, from, (size_t)(dot - from));
+        ways[n] = short_name;
+        n += short_name != NULL;
+    }
+    return n;
+}
+
+/* The recorded name that a mistyped one was meant for, its wildcards apart; NULL: none is near. What is before the overload must be near
+   itself: ".default" makes all names alike. */
 static const char *nearest_name(arena *memory, const inputs *set, const char *glob) {
-    const char **names = arena_make(memory, 4 * set->n_operators, sizeof *names);
+    const char **ways = arena_make(memory, 4 * set->n_operators, sizeof *ways), **bases = arena_make(memory, set->n_operators, sizeof *bases);
     char *typed = arena_text(memory, glob, strlen(glob)), *end = typed;
     size_t n = 0;
-    if (names == NULL || typed == NULL) {
+    if (ways == NULL || bases == NULL || typed == NULL) {
         return NULL;
     }
     for (const char *at = glob; *at != '\0'; at++) {
@@ -43,18 +67,19 @@ static const char *nearest_name(arena *memory, const inputs *set, const char *gl
         end += *at != '*' && *at != '?';
     }
     *end = '\0';
+    const char *typed_base = base_of(memory, typed);
     for (size_t i = 0; i < set->n_operators; i++) {
-        const char *name = set->operators[i].name, *own = name + (text_starts_with(name, "aten.") ? strlen("aten.") : 0);
-        const char *dot = strchr(own, '.');
-        names[n++] = name;
-        names[n++] = own;
-        for (int whole = 0; own != name && dot != NULL && whole < 2; whole++) {
-            const char *from = whole == 1 ? name : own, *short_name = arena_text(memory, from, (size_t)(dot - from));
-            names[n] = short_name;
-            n += short_name != NULL;
+        bases[i] = base_of(memory, set->operators[i].name);
+        if (bases[i] == NULL || typed_base == NULL) {
+            return NULL;
         }
     }
-    return text_nearest(typed, names, n);
+    const char *base = text_nearest(typed_base, bases, set->n_operators);
+    for (size_t i = 0; base != NULL && i < set->n_operators; i++) {
+        n += strcmp(bases[i], base) == 0 ? add_ways(memory, set->operators[i].name, ways + n) : 0;
+    }
+    const char *near = text_nearest(typed, ways, n);
+    return near != NULL || n == 0 ? near : ways[0];
 }
 
 static bool matches_any(const inputs *set, const char *glob) {

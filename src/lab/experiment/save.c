@@ -3,6 +3,7 @@
 #include "lab/experiment/save.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "lab/experiment/npy.h"
 
@@ -50,6 +51,24 @@ static void append_line(const char *directory, text *line, save_log *log) {
         note_failure(log, err.message);
     }
     text_clear(&path);
+}
+
+/* Whether the manifest has the lines of this point's inputs (whose: "") or of a backend's outputs; from now on it does. */
+static bool was_listed(save_log *log, const operators_point *point, const char *whose) {
+    const uint64_t hash = hash_text(whose);
+    if (log->point != point) {
+        log->point = point;
+        log->n_listed = 0;
+    }
+    for (uint32_t i = 0; i < log->n_listed && i < SAVE_MOST_LISTED; i++) {
+        if (log->listed[i] == hash) {
+            return true;
+        }
+    }
+    if (log->n_listed < SAVE_MOST_LISTED) {
+        log->listed[log->n_listed++] = hash;
+    }
+    return false;
 }
 
 static void put_common(json_writer *w, const char *kind, const operators_point *point) {
@@ -211,10 +230,13 @@ static void save_graph_input(const char *directory, const operators_point *point
 }
 
 void save_inputs(const char *directory, const operators_point *point, const workload *w, uint64_t seed, save_log *log) {
-    for (int i = 0; directory != NULL && w->is_graph && i < w->g.n_inputs; i++) {
+    if (directory == NULL || was_listed(log, point, "")) {
+        return;
+    }
+    for (int i = 0; w->is_graph && i < w->g.n_inputs; i++) {
         save_graph_input(directory, point, i, &w->g.inputs[i], seed, log);
     }
-    for (int i = 0; directory != NULL && !w->is_graph && i < point->o->signature.n_params; i++) {
+    for (int i = 0; !w->is_graph && i < point->o->signature.n_params; i++) {
         const arg *a = &w->bound.call.args[i];
         if (a->kind == ARG_TENSORS && a->n > 0) {
             for (int k = 0; k < a->n; k++) {
@@ -226,27 +248,53 @@ void save_inputs(const char *directory, const operators_point *point, const work
     }
 }
 
-static void save_output(const char *directory, const operators_point *point, const char *name_of_backend, int i, const char *part,
-                        const tensor *t, double reduction, save_log *log) {
+/* A plan that ran, and where its outputs go. */
+typedef struct output_place {
+    const char *directory;
+    const operators_point *point;
+    const char *backend;
+    char short_name[80]; /* the backend's in the names of files, which have not room for every one */
+    double reduction;
+    bool is_listed;
+} output_place;
+
+static void shorten(const char *name, char *out, size_t size) {
+    enum { MOST_CHARS = 64 };
+    if (strlen(name) <= MOST_CHARS) {
+        snprintf(out, size, "%s", name);
+    } else {
+        snprintf(out, size, "%.47s-%016" PRIx64, name, hash_text(name));
+    }
+}
+
+static void save_output(const output_place *p, int i, const char *part, const tensor *t, save_log *log) {
     text line = {0};
     char name[160];
     json_writer w = {.out = &line};
     json_begin_object(&w);
-    put_common(&w, "output", point);
-    json_put_string(&w, "backend", name_of_backend);
+    put_common(&w, "output", p->point);
+    json_put_string(&w, "backend", p->backend);
     json_put_int(&w, "output", i);
     json_put_string(&w, "part", part);
-    json_put_double(&w, "reduction", reduction);
-    snprintf(name, sizeof name, "out-%.64s-%d%s%s", name_of_backend, i, part != NULL ? "-" : "", part != NULL ? part : "");
-    put_tensor(&w, directory, point, name, t, log);
+    json_put_double(&w, "reduction", p->reduction);
+    snprintf(name, sizeof name, "out-%s-%d%s%s", p->short_name, i, part != NULL ? "-" : "", part != NULL ? part : "");
+    put_tensor(&w, p->directory, p->point, name, t, log);
     json_end_object(&w);
-    append_line(directory, &line, log);
+    if (!p->is_listed) {
+        append_line(p->directory, &line, log);
+    }
     text_clear(&line);
 }
 
 void save_outputs(const char *directory, const operators_point *point, const char *name_of_backend, plan *p, int n,
                   double reduction, save_log *log) {
-    for (int i = 0; directory != NULL && i < n; i++) {
+    if (directory == NULL) {
+        return;
+    }
+    output_place at = {.directory = directory, .point = point, .backend = name_of_backend, .reduction = reduction};
+    at.is_listed = was_listed(log, point, name_of_backend);
+    shorten(name_of_backend, at.short_name, sizeof at.short_name);
+    for (int i = 0; i < n; i++) {
         tensor t = {0};
         error err = {0};
         if (p->output(p, i, &t, &err) != ASSAY_OK) {
@@ -254,10 +302,10 @@ void save_outputs(const char *directory, const operators_point *point, const cha
             continue;
         }
         if (t.sparse != NULL) {
-            save_output(directory, point, name_of_backend, i, "indices", &t.sparse->indices, reduction, log);
-            save_output(directory, point, name_of_backend, i, "values", &t.sparse->values, reduction, log);
+            save_output(&at, i, "indices", &t.sparse->indices, log);
+            save_output(&at, i, "values", &t.sparse->values, log);
         } else {
-            save_output(directory, point, name_of_backend, i, NULL, &t, reduction, log);
+            save_output(&at, i, NULL, &t, log);
         }
         tensor_clear(&t);
     }

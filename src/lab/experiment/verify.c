@@ -63,8 +63,8 @@ static status make_output(arena *memory, const op_call *call, const tensor *t, d
 static status run_written(arena *memory, ref_ctx *ctx, expected_output *written, error *err) {
     const op_call *call = ctx->call;
     for (int i = 0; i < call->op->signature.n_params; i++) {
-        const tensor *t = call->args[i].kind == ARG_TENSOR ? call->args[i].tensor : NULL;
-        if (t == NULL || (call->op->row->written_args >> i & 1) == 0) {
+        const tensor *t = ref_written_tensor(call, i);
+        if (t == NULL) {
             continue;
         }
         size_t n = (size_t)tensor_numel(t);
@@ -134,18 +134,19 @@ double expectation_bytes(const op_call *call, const outputs *out) {
     if (row->is_view || row->check != NULL) {
         return 0;
     }
-    double elements = 0;
+    double elements = 0; /* doubles, that is, and places of chosen elements, which take as much */
     bool dense_inputs = row->reference != NULL || row->reference_element != NULL;
     tensor *inputs[MAX_TENSORS];
     int n = dense_inputs ? call_all_tensors(call, inputs, MAX_TENSORS) : 0;
     for (int i = 0; i < n && i < MAX_TENSORS; i++) {
         elements += (double)tensor_numel(inputs[i]) * (dtype_is_complex(inputs[i]->dtype) ? 2 : 1);
     }
-    for (int i = 0; row->reference != NULL && i < out->n; i++) {
-        /* the reference's own output, the expected values and their norms */
-        elements += 3 * (double)tensor_numel(&out->items[i]) * (dtype_is_complex(out->items[i].dtype) ? 2 : 1);
+    for (int i = 0; i < out->n; i++) {
+        double numel = (double)tensor_numel(&out->items[i]), width = dtype_is_complex(out->items[i].dtype) ? 2 : 1;
+        /* Expected values with their norms, and the reference's own of both; or with the places of a subset. */
+        elements += row->reference != NULL ? 2 * (width + 1) * numel : (width + 2) * fmin(numel, VERIFY_MAX_ELEMENTS);
     }
-    return 8 * elements + 24.0 * VERIFY_MAX_ELEMENTS * out->n;
+    return 8 * elements;
 }
 
 /* --- comparison --------------------------------------------------------------------------------------------------------- */
@@ -161,12 +162,18 @@ static status check_form(int i, const tensor *expected, const tensor *actual, er
                 tensor_describe(wants, expected));
 }
 
+static const record_error_stats nothing_compared = {
+    .max_abs = NAN, .rel_l2 = NAN, .worst_ulp = NAN, .checked_elements = -1, .total_elements = -1};
+
+/* What has no distance from the reference in one output has none in all. */
 static void merge_stats(record_error_stats *stats, const agreement *a, int64_t numel) {
-    stats->max_abs = fmax(stats->max_abs, a->max_abs);
-    stats->rel_l2 = isnan(stats->rel_l2) || a->rel_l2 > stats->rel_l2 ? a->rel_l2 : stats->rel_l2;
-    stats->worst_ulp = fmax(stats->worst_ulp, a->worst_ulp);
-    stats->checked_elements += a->checked;
-    stats->total_elements += numel;
+    const bool is_first = stats->checked_elements < 0;
+    const bool is_known = !isnan(a->max_abs) && (is_first || !isnan(stats->max_abs));
+    stats->max_abs = is_known ? fmax(stats->max_abs, a->max_abs) : NAN;
+    stats->worst_ulp = is_known ? fmax(stats->worst_ulp, a->worst_ulp) : NAN;
+    stats->rel_l2 = is_known ? fmax(stats->rel_l2, a->rel_l2) : NAN; /* that of zeros alone is not known, and left out */
+    stats->checked_elements = a->checked + (is_first ? 0 : stats->checked_elements);
+    stats->total_elements = numel + (is_first ? 0 : stats->total_elements);
 }
 
 enum { OUTPUT_NAME_BYTES = 32 };
@@ -224,17 +231,16 @@ static status check_same(int i, const tensor *expected, const tensor *actual, re
     int64_t row = last >= 0 ? expected->sizes[last] : 1;
     int64_t want_step = last >= 0 ? expected->strides[last] * size : size;
     int64_t got_step = last >= 0 ? actual->strides[last] * size : size;
-    stats->checked_elements += n;
-    stats->total_elements += n;
-    for (int64_t k = 0; k < n; k += row) {
+    int64_t differs = -1;
+    for (int64_t k = 0; k < n && differs < 0; k += row) {
         const char *want = tensor_data(expected) + tensor_offset_of(expected, k) * size;
         const char *got = tensor_data(actual) + tensor_offset_of(actual, k) * size;
         int64_t same = first_difference(want, want_step, got, got_step, row, size);
-        if (same < row) {
-            return fail(err, ASSAY_INTERNAL, "output %d differs from what it views at element %" PRId64, i, k + same);
-        }
+        differs = same < row ? k + same : -1;
     }
-    return ASSAY_OK;
+    merge_stats(stats, &(agreement){.checked = n, .max_abs = differs < 0 ? 0 : NAN}, n);
+    return differs < 0 ? ASSAY_OK
+                       : fail(err, ASSAY_INTERNAL, "output %d differs from what it views at element %" PRId64, i, differs);
 }
 
 static status check_one(const expectation *e, const agree_rule *rule, int i, const tensor *actual, record_error_stats *stats,
@@ -319,11 +325,9 @@ status expectation_make_graph(arena *memory, const graph *g, const pristine *kep
 /* *many: whether more than a few of an output's elements disagree, where it fails for that: 8, or 5%. */
 static status compare_graph(const expectation *e, const exact *expected, const outputs *actual, record_error_stats *stats, bool *many,
                             error *err) {
-    int n_known = 0;
     for (int i = 0; i < actual->n; i++) {
         agreement a;
         exact_compare(expected, i, &actual->items[i], &a);
-        n_known += expected->outputs[i].is_known ? 1 : 0;
         if (expected->outputs[i].is_known) {
             merge_stats(stats, &a, tensor_numel(e->g->outputs[i]));
         }
@@ -332,10 +336,6 @@ static status compare_graph(const expectation *e, const exact *expected, const o
             return say_where(output_name(i, (char[OUTPUT_NAME_BYTES]){0}), &actual->items[i], &a, err);
         }
     }
-    if (n_known == 0 && actual->n > 0) {
-        *stats = (record_error_stats){
-            .max_abs = NAN, .rel_l2 = NAN, .worst_ulp = NAN, .checked_elements = -1, .total_elements = -1};
-    }
     return ASSAY_OK;
 }
 
@@ -343,7 +343,7 @@ static status compare_graph(const expectation *e, const exact *expected, const o
 static status check_as_taken(const expectation *e, const outputs *copies, bool well, record_error_stats *stats, bool *many, error *err) {
     arena memory = {0};
     exact expected;
-    *stats = (record_error_stats){.rel_l2 = 0};
+    *stats = nothing_compared;
     pristine_restore(e->kept, NULL);
     status result = (well ? exact_make_well : exact_make)(&memory, e->g, copies->items, e->seed, &expected, err);
     if (result == ASSAY_OK) {
@@ -384,7 +384,7 @@ status expectation_check(const expectation *e, plan *p, record_error_stats *stat
     rule.rounds_steps = p->precision != ASSAY_WIDE;
     rule.rounds_sums = p->precision == ASSAY_NARROW_SUMS;
     outputs_init(&actual);
-    *stats = (record_error_stats){.rel_l2 = 0};
+    *stats = nothing_compared;
     status result = gather_outputs(e, p, &actual, err);
     if (result != ASSAY_OK) { /* there is nothing to compare */
         outputs_clear(&actual);
@@ -394,8 +394,6 @@ status expectation_check(const expectation *e, plan *p, record_error_stats *stat
         result = check_graph(e, &actual, stats, err);
     } else if (e->call->op->row->check != NULL) {
         result = check_undetermined(e, &actual, err);
-        *stats = (record_error_stats){.max_abs = NAN, .rel_l2 = NAN, .worst_ulp = NAN, .checked_elements = -1,
-                                      .total_elements = -1};
     } else {
         result = check_determined(e, &rule, &actual, stats, err);
     }
@@ -423,15 +421,21 @@ static bool aliases_input(const expectation *e, const tensor *t) {
     return false;
 }
 
+/* What normal_ and the like draw into is nothing that they read, and may look like a draw. */
+static bool draws_in_place(const op_row *row) {
+    return row->is_random && row->is_in_place && row->check != NULL;
+}
+
 status expectation_poison(const expectation *e, plan *p, error *err) {
     outputs actual;
     outputs_init(&actual);
     if (e->g == NULL && e->call->op->row->is_view) {
         return ASSAY_OK;
     }
+    const bool fills_all = e->g == NULL && draws_in_place(e->call->op->row);
     status result = gather_outputs(e, p, &actual, err);
     for (int i = 0; result == ASSAY_OK && i < actual.n; i++) {
-        if (!aliases_input(e, &actual.items[i])) {
+        if (fills_all || !aliases_input(e, &actual.items[i])) {
             agree_poison(&actual.items[i]);
         }
     }

@@ -53,7 +53,9 @@ static status add_reasons(arena *a, const operators_group *g, size_t backend, re
     size_t n = collect_reasons(g, backend, s, reasons), rest = 0;
     for (size_t i = 0; i < n; i++) {
         if (i < most) {
-            text_addf(out, "    %s, %zu x: %s\n", record_status_text(s), reasons[i].n, reasons[i].reason);
+            text_addf(out, "    %s, %zu x: ", record_status_text(s), reasons[i].n);
+            text_add_shown(out, reasons[i].reason, strlen(reasons[i].reason));
+            text_add_char(out, '\n');
         } else {
             rest += reasons[i].n;
         }

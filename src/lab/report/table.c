@@ -69,13 +69,22 @@ void table_rule(table *t) {
     }
 }
 
+/* A plug-in's sentence may hold anything, terminal escapes too. NULL: memory is out. */
+static const char *own_text(table *t, const char *value) {
+    text shown = {0};
+    text_add_shown(&shown, value, strlen(value));
+    const char *own = shown.failed ? NULL : arena_text(t->memory, text_get(&shown), shown.length);
+    text_clear(&shown);
+    return own;
+}
+
 void table_cell(table *t, const char *value, table_style style) {
     if (t->failed) {
         return;
     }
     assert(t->last != NULL && !t->last->is_rule && t->filled < t->n_columns);
     table_cell_text *cell = &t->last->cells[t->filled++];
-    cell->value = value != NULL ? arena_text(t->memory, value, strlen(value)) : "-";
+    cell->value = value != NULL ? own_text(t, value) : "-";
     cell->style = value != NULL ? style : TABLE_DIM;
     t->failed |= cell->value == NULL;
 }
