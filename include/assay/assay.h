@@ -31,7 +31,8 @@ typedef struct assay_op assay_op;
 ASSAY_API assay_status assay_session_new(assay_session **out, assay_error *error);
 /* NULL is fine. Tensors may outlive their session. */
 ASSAY_API void assay_session_free(assay_session *session);
-/* Threads for every operator of the process from now on; INVALID below 1. */
+/* Threads for each of the session's calls from now on, whichever thread makes it; until then as many as OpenMP gives that
+   thread, whose own number (omp_set_num_threads) stays what it is. INVALID below 1. */
 ASSAY_API assay_status assay_session_set_threads(assay_session *session, int n_threads, assay_error *error);
 
 /* A tensor of the process's own memory, contents undefined; strides in elements, NULL for contiguous. INVALID: a negative
@@ -47,7 +48,7 @@ ASSAY_API const int64_t *assay_tensor_strides(const assay_tensor *tensor);
 /* The first element; valid as long as the tensor. */
 ASSAY_API void *assay_tensor_data(const assay_tensor *tensor);
 
-/* An operator by name: "add.Tensor", "aten.relu_.default", "softmax" ... NOT_FOUND names the nearest. Look up once, call
+/* An operator by name: "add.Tensor", "aten.relu_.default", "_softmax" ... NOT_FOUND names the nearest. Look up once, call
    often. Lives as long as the session. */
 ASSAY_API assay_status assay_op_find(const assay_session *session, const char *name, const assay_op **out,
                                      assay_error *error);
@@ -89,8 +90,10 @@ typedef struct assay_value {
 
 /* Calls op eagerly: values[0..n_values) are its arguments in the order of the signature, those left out take their default.
    outputs has room for n_outputs tensors, which are made (an in-place operator's is argument 0's memory) and owned by the
-   caller. Numbers may stand for tensors, as in Python. INVALID: a wrong kind, shape or dtype, too few arguments, another
-   number of outputs; UNSUPPORTED: no kernel for these dtypes; OUT_OF_MEMORY. */
+   caller. Numbers may stand for tensors, as in Python. INVALID: a wrong kind, shape or dtype, a list of a negative n or
+   without items, too few arguments, another number of outputs; UNSUPPORTED: no kernel for these dtypes; OUT_OF_MEMORY. Of
+   these nothing is computed; a value that only the kernel meets (an index out of range) is INVALID as well, and an in-place
+   operator may have written by then. */
 ASSAY_API assay_status assay_call(assay_session *session, const assay_op *op, const assay_value *values, int n_values,
                                   assay_tensor **outputs, int n_outputs, assay_error *error);
 

@@ -12,6 +12,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <memory>
@@ -55,8 +56,8 @@ static void add_quoted(std::string &out, const char *text) {
 }
 
 static void add_double(std::string &out, double value) {
-    char digits[40];
-    std::snprintf(digits, sizeof digits, "%.17g", value);
+    char digits[40]; /* with a point, whatever the locale */
+    *std::to_chars(digits, digits + sizeof digits - 1, value, std::chars_format::general, 17).ptr = '\0';
     bool whole = std::isfinite(value) && std::string(digits).find_first_of(".e") == std::string::npos;
     out += std::isnan(value) ? "NaN" : std::isinf(value) ? (value < 0 ? "-Infinity" : "Infinity") : digits;
     out += whole ? ".0" : ""; /* or it would be read as an integer */

@@ -2,10 +2,10 @@
 /* A chain of blocks, each bumped from the front; a request too large for a fresh block gets one of its own. */
 #include "base/arena.h"
 
+#include "base/c_locale.h"
 #include "base/pages.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,7 +116,7 @@ char *arena_text(arena *a, const char *text, size_t n) {
 char *arena_format(arena *a, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
+    int length = c_vsnprintf(NULL, 0, format, args);
     va_end(args);
     if (length < 0) {
         return NULL;
@@ -124,7 +124,7 @@ char *arena_format(arena *a, const char *format, ...) {
     char *text = arena_make(a, (size_t)length + 1, 1);
     if (text != NULL) {
         va_start(args, format);
-        vsnprintf(text, (size_t)length + 1, format, args);
+        c_vsnprintf(text, (size_t)length + 1, format, args);
         va_end(args);
     }
     return text;

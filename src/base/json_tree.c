@@ -2,6 +2,7 @@
 /* A recursive-descent JSON reader (RFC 8259), strict, with positions. */
 #include "base/json_tree.h"
 
+#include "base/c_locale.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -185,7 +186,7 @@ static status read_number(reader *r, json_value *value) {
         return no_memory(r);
     }
     copy[n] = '\0';
-    value->number = strtod(copy, NULL);
+    value->number = c_strtod(copy, NULL);
     value->kind = JSON_NUMBER;
     errno = 0;
     int64_t integer = whole ? strtoll(copy, NULL, 10) : 0;

@@ -2,6 +2,8 @@
 /* Fills in errors; every message passes through here, so that none is ever cut without a mark. */
 #include "base/status.h"
 
+#include "base/c_locale.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@ const char *assay_status_text(assay_status code) {
 }
 
 static void format_message(error *err, const char *format, va_list args) {
-    int length = vsnprintf(err->message, sizeof err->message, format, args);
+    int length = c_vsnprintf(err->message, sizeof err->message, format, args);
     if (length >= (int)sizeof err->message) {
         memcpy(err->message + sizeof err->message - 4, "...", 4);
     } else if (length < 0) {

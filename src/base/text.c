@@ -2,11 +2,11 @@
 /* Growing text and the small string questions that every room asks. */
 #include "base/text.h"
 
+#include "base/c_locale.h"
 #include "base/utf8.h"
 
 #include <fnmatch.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,13 +67,13 @@ void text_add_char(text *t, char c) {
 void text_addv(text *t, const char *format, va_list args) {
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, again);
+    int length = c_vsnprintf(NULL, 0, format, again);
     va_end(again);
     if (length < 0 || !reserve(t, (size_t)length)) {
         t->failed = true;
         return;
     }
-    vsnprintf(t->data + t->length, (size_t)length + 1, format, args);
+    c_vsnprintf(t->data + t->length, (size_t)length + 1, format, args);
     t->length += (size_t)length;
 }
 
@@ -91,8 +91,8 @@ const char *text_get(const text *t) {
 /* The shortest text that reads back to the same double; how many digits it has in *digits. */
 static void print_shortest(double value, char *buffer, size_t size, int *digits) {
     for (*digits = 1; *digits <= 17; ++*digits) {
-        snprintf(buffer, size, "%.*g", *digits, value);
-        if (strtod(buffer, NULL) == value) {
+        c_snprintf(buffer, size, "%.*g", *digits, value);
+        if (c_strtod(buffer, NULL) == value) {
             return;
         }
     }
@@ -125,7 +125,7 @@ void text_add_plain_double(text *t, double value) {
     print_shortest(value, buffer, sizeof buffer, &digits);
     const char *exponent = strchr(buffer, 'e');
     if (exponent != NULL && exponent[1] == '+' && fabs(value) < most) {
-        snprintf(buffer, sizeof buffer, "%.0f", value);
+        c_snprintf(buffer, sizeof buffer, "%.0f", value);
     }
     text_add(t, buffer);
 }
@@ -133,7 +133,7 @@ void text_add_plain_double(text *t, double value) {
 /* Three significant digits, which is more than the noise of any one measurement here allows. */
 static char *with_unit(char *buffer, double value, const char *unit) {
     const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    snprintf(buffer, 32, "%.*f %s", decimals, value, unit);
+    c_snprintf(buffer, 32, "%.*f %s", decimals, value, unit);
     return buffer;
 }
 
@@ -176,7 +176,7 @@ char *text_of_bytes(char *buffer, double size_bytes) {
         unit++;
     }
     if (unit == 0) {
-        snprintf(buffer, 32, "%.0f B", size_bytes);
+        c_snprintf(buffer, 32, "%.0f B", size_bytes);
         return buffer;
     }
     return with_unit(buffer, size_bytes, units[unit]);

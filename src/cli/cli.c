@@ -2,6 +2,7 @@
 /* Parses options from rows, so that --help and what is accepted cannot differ. What does not go together is a row as well. */
 #include "cli/cli.h"
 
+#include "base/c_locale.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -231,7 +232,7 @@ status cli_int(const char *name, const char *value, int64_t low, int64_t high, i
 
 status cli_double(const char *name, const char *value, double low, double high, double *out, error *err) {
     char *end = NULL;
-    double f = strtod(value, &end);
+    double f = c_strtod(value, &end);
     if (end == value || *end != '\0' || !(f >= low && f <= high)) {
         return fail(err, ASSAY_INVALID, "%s: expected a number from %g to %g, got '%s'", name, low, high, value);
     }
@@ -246,7 +247,7 @@ status cli_bytes(const char *name, const char *value, double *out, error *err) {
     } units[] = {{"", 1},     {"B", 1},    {"K", 1e3},  {"kB", 1e3},      {"M", 1e6},       {"MB", 1e6},      {"G", 1e9},
                  {"GB", 1e9}, {"T", 1e12}, {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
     char *end = NULL;
-    double f = strtod(value, &end);
+    double f = c_strtod(value, &end);
     for (size_t i = 0; end != value && i < countof(units); i++) {
         if (strcasecmp(end, units[i].suffix) == 0 && f > 0 && f * units[i].factor < 1e18) {
             *out = f * units[i].factor;

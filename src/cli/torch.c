@@ -69,7 +69,7 @@ static status find_soon(arena *a, const torch_options *options, torch_found *out
     if (result != ASSAY_TIMEOUT) {
         return result;
     }
-    fprintf(stderr, "assay: waiting for '%s' to say whether it has a PyTorch, for %g s at most\n", options->python, at_most_s);
+    fprintf(stderr, "assay: waiting for '%s' to say whether it has a PyTorch, for %d s at most\n", options->python, (int)at_most_s);
     hurried.patience_s = at_most_s;
     return torch_find(a, &hurried, out, err);
 }

@@ -2,7 +2,6 @@
 /* Right-aligned columns with their units in the header, a name at the end of the line. */
 #include "cli/utilization_table.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +25,11 @@ typedef struct table {
 static void cell(table *t, const char *format, ...) PRINTF_LIKE(2, 3);
 
 static void cell(table *t, const char *format, ...) {
-    char buffer[64];
     va_list args;
     va_start(args, format);
-    vsnprintf(buffer, sizeof buffer, format, args);
+    text_addv(&t->cells, format, args);
     va_end(args);
-    text_add_bytes(&t->cells, buffer, strlen(buffer) + 1);
+    text_add_char(&t->cells, '\0');
     t->n_cells++;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Holds the code to the plan in docs/architecture.md: who includes whom, what each file begins with, unique names,
-headers that compile alone.
+headers that compile alone, fractions that no locale spells.
 
 usage: check_architecture.py SOURCE_FOLDER C_COMPILER
 Exit code 1 with one line per violation.
@@ -153,9 +153,31 @@ def check_headers():
             violation(path, 0, "does not compile alone: " + first)
 
 
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+fraction = re.compile(r"%[-+ #0']*(\d+|\*)?(\.(\d+|\*))?[lL]?[aefgAEFG]")
+# What takes a va_list prints what its callers say. Text of the project's own functions goes through base/c_locale.h.
+reads_or_prints = re.compile(r"\b(strto(?:d|f|ld)(?:_l)?|atof|v(?:f|s|sn|d|as)?printf)\(|"
+                             r"\b((?:f|s|sn|d|as)?printf|[fs]?scanf)(\((?:[^\"();]|\"(?:[^\"\\]|\\.)*\"|\((?:[^()\"]|\([^()]*\))*\))*)")
+
+
+def check_fractions():
+    """A program's locale may write 0,5: base/c_locale.h alone reads and prints fractions."""
+    for path in files("src", endings=(".c", ".h")):
+        if path == "src/base/c_locale.c":
+            continue
+        text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), read(path), flags=re.S)
+        for m in reads_or_prints.finditer(text):
+            literals = re.findall(r'"(?:[^"\\]|\\.)*"', m.group(3) or "")
+            if m.group(1) or any(fraction.search(literal.replace("%%", "")) for literal in literals):
+                violation(path, text.count("\n", 0, m.start()) + 1, f"{m.group(1) or m.group(2)} spells fractions as the "
+                          "locale does; expected a function of base/c_locale.h")
+
+
 check_includes()
 check_beginnings()
 check_names()
 check_headers()
+check_fractions()
 print("\n".join(violations) if violations else f"the code is as docs/architecture.md plans it: {len(plan)} rooms")
 sys.exit(1 if violations else 0)

@@ -5,6 +5,9 @@
 
 #include "assay/assay.h"
 
+#include <dirent.h>
+#include <omp.h>
+#include <pthread.h>
 #include <string.h>
 
 typedef struct fixture {
@@ -179,7 +182,9 @@ static void lists_of_tensors(void **state) {
     values[0] = (assay_value){.kind = ASSAY_VALUE_TENSORS, .n = 2, .tensors = missing};
     refuse(state, "cat", values, 2, 1, ASSAY_INVALID, "tensors");
     values[0] = (assay_value){.kind = ASSAY_VALUE_TENSORS, .n = -1, .tensors = items};
-    refuse(state, "cat", values, 2, 1, ASSAY_TOO_LARGE, "-1");
+    refuse(state, "cat", values, 2, 1, ASSAY_INVALID, "-1");
+    values[0] = (assay_value){.kind = ASSAY_VALUE_TENSORS, .n = 1};
+    refuse(state, "cat", values, 2, 1, ASSAY_INVALID, "NULL");
     assay_tensor_free(a);
     assay_tensor_free(b);
 }
@@ -198,6 +203,41 @@ static void several_outputs(void **state) {
     assay_tensor_free(out[1]);
     refuse(state, "max.dim", values, 2, 1, ASSAY_INVALID, "2 outputs");
     assay_tensor_free(a);
+}
+
+/* Not even an in-place operator writes when its outputs cannot be handed out. */
+static void another_number_of_outputs_computes_nothing(void **state) {
+    assay_tensor *a = counting(2, 2);
+    refuse(state, "mul_.Tensor", (assay_value[]){of_tensor(a), of_int(2)}, 2, 2, ASSAY_INVALID, "1 outputs");
+    refuse(state, "mul_.Tensor", (assay_value[]){of_tensor(a), of_int(2)}, 2, 0, ASSAY_INVALID, "1 outputs");
+    assert_true(at(a, 3) == 3);
+    assay_tensor_free(a);
+}
+
+static void many_outputs(void **state) {
+    assay_tensor *a = counting(6, 2), *rows[6] = {NULL};
+    assay_value values[] = {of_tensor(a), of_int(0)};
+    assert_int_equal(assay_call(((fixture *)*state)->session, find(state, "unbind.int"), values, 2, rows, 6, NULL), ASSAY_OK);
+    for (int i = 0; i < 6; i++) {
+        assert_true(at(rows[i], 1) == (float)(2 * i + 1));
+        assay_tensor_free(rows[i]);
+    }
+    assay_tensor_free(a);
+}
+
+static void lists_and_texts_are_checked(void **state) {
+    assay_tensor *image = make(ASSAY_F32, 4, (int64_t[]){1, 1, 4, 4}, NULL);
+    memset(assay_tensor_data(image), 0, 16 * sizeof(float));
+    const int64_t two[] = {2, 2};
+    assay_value values[] = {of_tensor(image), {.kind = ASSAY_VALUE_INTS, .n = 2, .ints = two}};
+    assay_tensor_free(call1(state, "avg_pool2d", values, 2));
+    values[1].n = -1;
+    refuse(state, "avg_pool2d", values, 2, 1, ASSAY_INVALID, "'kernel_size' is a list of -1 values");
+    values[1] = (assay_value){.kind = ASSAY_VALUE_INTS, .n = 2};
+    refuse(state, "avg_pool2d", values, 2, 1, ASSAY_INVALID, "at NULL");
+    values[1] = (assay_value){.kind = ASSAY_VALUE_STR};
+    refuse(state, "gelu", values, 2, 1, ASSAY_INVALID, "'approximate' is NULL");
+    assay_tensor_free(image);
 }
 
 static void wrong_calls_are_refused(void **state) {
@@ -300,6 +340,7 @@ static void names_are_found_or_guessed(void **state) {
     const assay_op *o = NULL;
     assay_error err = {0};
     assert_ptr_equal(find(state, "relu"), find(state, "aten::relu.default"));
+    find(state, "_softmax");
     assert_string_equal(assay_op_signature(find(state, "add.Tensor")),
                         "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor");
     assert_int_equal(assay_op_find(f->session, "ad.Tensor", &o, &err), ASSAY_NOT_FOUND);
@@ -340,6 +381,57 @@ static void tensors_outlive_their_session(void **state) {
     assay_tensor_free(a);
 }
 
+static int n_threads_of_process(void) {
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (const struct dirent *d = readdir(tasks); d != NULL; d = readdir(tasks)) {
+        n += d->d_name[0] != '.';
+    }
+    closedir(tasks);
+    return n;
+}
+
+typedef struct caller {
+    void **state;
+    int n_threads, own_threads; /* that the call woke; of the caller's OpenMP behind it */
+} caller;
+
+/* Threads that OpenMP wakes for a caller stay until the caller ends. */
+static void *call_with_three_threads_of_my_own(void *context) {
+    caller *c = context;
+    omp_set_num_threads(3);
+    assay_tensor *large = make(ASSAY_F32, 1, (int64_t[]){1 << 20}, NULL);
+    memset(assay_tensor_data(large), 0, sizeof(float) << 20);
+    int before = n_threads_of_process();
+    assay_tensor_free(call1(c->state, "add.Tensor", (assay_value[]){of_tensor(large), of_tensor(large)}, 2));
+    c->n_threads = 1 + n_threads_of_process() - before;
+    c->own_threads = omp_get_max_threads();
+    assay_tensor_free(large);
+    return NULL;
+}
+
+/* The number belongs to the session, whichever thread calls; the caller's own number stays. */
+static void threads_are_the_sessions(void **state) {
+    (void)state;
+    fixture mine = {0};
+    void *own = &mine;
+    assert_int_equal(assay_session_new(&mine.session, NULL), ASSAY_OK);
+    const int expected[] = {3, 1, 2};
+    for (int i = 0; i < 3; i++) {
+        if (i > 0) {
+            assert_int_equal(assay_session_set_threads(mine.session, expected[i], NULL), ASSAY_OK);
+        }
+        caller c = {.state = &own};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, call_with_three_threads_of_my_own, &c), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(c.n_threads, expected[i]);
+        assert_int_equal(c.own_threads, 3);
+    }
+    assay_session_free(mine.session);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(add_with_defaults_and_without), cmocka_unit_test(numbers_stand_for_tensors),
@@ -348,7 +440,9 @@ int main(void) {
         cmocka_unit_test(several_outputs),               cmocka_unit_test(wrong_calls_are_refused),
         cmocka_unit_test(repeated_calls_see_every_change), cmocka_unit_test(a_kept_call_may_fail),
         cmocka_unit_test(names_are_found_or_guessed),    cmocka_unit_test(tensors_are_checked),
-        cmocka_unit_test(tensors_outlive_their_session),
+        cmocka_unit_test(tensors_outlive_their_session), cmocka_unit_test(another_number_of_outputs_computes_nothing),
+        cmocka_unit_test(many_outputs),                  cmocka_unit_test(lists_and_texts_are_checked),
+        cmocka_unit_test(threads_are_the_sessions),
     };
     return cmocka_run_group_tests(tests, open_session, close_session);
 }

@@ -125,6 +125,42 @@ static void sums_agree(void **state) {
     check_close(&k);
 }
 
+/* The product is 2^53 + 1, which is no double, and the summand or the scaled overflow takes away all but the 1. */
+static void integers_are_exact_beyond_doubles(void **state) {
+    (void)state;
+    static const struct {
+        int64_t summand, left, right, beta, alpha;
+    } cases[] = {{INT64_C(-9007199254740992), 3, INT64_C(3002399751580331), 1, 1},
+                 {INT64_C(9007199254740992), 3, INT64_C(3002399751580331), -1, 1},
+                 {INT64_C(-9007199254740993) * 8 + 1, 3, INT64_C(3002399751580331), 1, 8},
+                 {1, INT64_C(4294967296), INT64_C(4294967296), 1, 3}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(cases); i++) {
+        const int64_t one[] = {1, 1};
+        arg args[5] = {check_tensor(&k, ASSAY_I64, 2, one, NULL), check_tensor(&k, ASSAY_I64, 2, one, NULL),
+                       check_tensor(&k, ASSAY_I64, 2, one, NULL), {.kind = ARG_NUMBER, .number = number_of_int(cases[i].beta)},
+                       {.kind = ARG_NUMBER, .number = number_of_int(cases[i].alpha)}};
+        const int64_t values[] = {cases[i].summand, cases[i].left, cases[i].right};
+        for (int t = 0; t < 3; t++) {
+            *(int64_t *)tensor_data(args[t].tensor) = values[t];
+        }
+        op_call call = check_call(&k, "addmm", args);
+        outputs out;
+        double value = 0, norm = 0;
+        ref_ctx ctx;
+        assert_int_equal(op_infer(&call, &out, NULL), ASSAY_OK);
+        assert_int_equal(ref_init(&ctx, &call, &out, NULL), ASSAY_OK);
+        assert_int_equal(ref_run(&ctx, &(ref_request){.n = 1, .value = &value, .norm = &norm}, NULL), ASSAY_OK);
+        assert_true(value == 1);
+        ref_clear(&ctx);
+        outputs_clear(&out);
+        check_agrees(&k, "addmm", args, true);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
 /* A product that counts for nothing leaves the summand, whatever lay in the result's memory. */
 static void no_product_leaves_the_summand(void **state) {
     (void)state;
@@ -365,7 +401,7 @@ int main(void) {
         cmocka_unit_test(products_agree),          cmocka_unit_test(batches_agree),
         cmocka_unit_test(parts_of_batches_agree),  cmocka_unit_test(long_products_agree),
         cmocka_unit_test(sums_agree),              cmocka_unit_test(beta_zero_reads_nothing),
-        cmocka_unit_test(no_product_leaves_the_summand),
+        cmocka_unit_test(no_product_leaves_the_summand), cmocka_unit_test(integers_are_exact_beyond_doubles),
         cmocka_unit_test(bad_products),            cmocka_unit_test(convolutions_agree),
         cmocka_unit_test(bad_convolutions),        cmocka_unit_test(wide_images_agree),
         cmocka_unit_test(large_results_agree),     cmocka_unit_test(what_windows_leave_out_stays_out),

@@ -176,6 +176,7 @@ static void tells_what_is_wrong_and_where(void **state) {
         {HEAD "%w = input(T([2], f32), lo=0)\n", 3, 28, "expected low or high, got 'lo'; did you mean low?"},
         {HEAD "%w = input(T([2], f32), low=0)\n", 3, 11, "both"},
         {HEAD "%w = input(T([2], f32), low=2, high=1)\n", 3, 12, "expected low <= high"},
+        {HEAD "%w = input(T([2], f64), low=-1.7e308, high=1.7e308)\n", 3, 12, "distance finite"},
         {HEAD "%w = input(T([2], u8), low=-5, high=5)\n", 3, 12, "expected a range of values of u8, got -5 to 5"},
         {HEAD "%w = input(T([2], i8), low=0, high=129)\n", 3, 12, "expected a range of values of i8"},
         {HEAD "%w = input(T([2], f16), low=0, high=70000)\n", 3, 12, "expected a range of values of f16"},

@@ -17,6 +17,7 @@ struct assay_session {
     kernel_index *kernels;
     quick_calls quick;
     const observer *watch; /* NULL: nobody */
+    int n_threads;         /* of each call; 0: as many as OpenMP gives the calling thread */
 };
 
 struct assay_op {
@@ -53,12 +54,20 @@ void assay_session_free(assay_session *session) {
 }
 
 assay_status assay_session_set_threads(assay_session *session, int n_threads, assay_error *err) {
-    (void)session;
     if (n_threads < 1) {
         return fail(err, ASSAY_INVALID, "expected at least 1 thread, got %d", n_threads);
     }
-    omp_set_num_threads(n_threads);
+    session->n_threads = n_threads;
     return ASSAY_OK;
+}
+
+/* OpenMP's number of threads is the calling thread's own: a call sets the session's and puts back what was there. */
+static int swap_threads(int n_threads) {
+    int before = omp_get_max_threads();
+    if (n_threads != before) {
+        omp_set_num_threads(n_threads);
+    }
+    return before;
 }
 
 const observer *session_observer(const assay_session *session) {
@@ -159,6 +168,21 @@ static status wrong_kind(const op *o, const param *p, error *err) {
                 p->name, param_type_text(type, p), o->signature.text);
 }
 
+/* A list of fewer than no values, or no list or text where there should be one. */
+static bool is_broken(const assay_value *v) {
+    switch (v->kind) {
+    case ASSAY_VALUE_TENSORS:
+    case ASSAY_VALUE_INTS:
+    case ASSAY_VALUE_FLOATS:
+    case ASSAY_VALUE_BOOLS:
+        return v->n < 0 || (v->n > 0 && v->ints == NULL); /* every list is a pointer */
+    case ASSAY_VALUE_STR:
+        return v->str == NULL;
+    default:
+        return false;
+    }
+}
+
 static bool number_of_value(const assay_value *v, number *out) {
     switch (v->kind) {
     case ASSAY_VALUE_INT:
@@ -182,7 +206,7 @@ static status take_tensors(call_space *s, const op *o, const param *p, const ass
     if (s->items == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a list of tensors");
     }
-    if (v->n < 0 || v->n > MAX_LIST_TENSORS - s->n_items) {
+    if (v->n > MAX_LIST_TENSORS - s->n_items) {
         return fail(err, ASSAY_TOO_LARGE, "%s: expected at most %d tensors in lists, got %d", o->signature.full,
                     MAX_LIST_TENSORS, v->n);
     }
@@ -255,6 +279,12 @@ static status take_value(call_space *s, const op *o, const param *p, const assay
         *out = (arg){.kind = ARG_NONE};
         return ASSAY_OK;
     }
+    if (is_broken(v)) {
+        return v->kind == ASSAY_VALUE_STR
+                   ? fail(err, ASSAY_INVALID, "%s: argument '%s' is NULL, expected a text", o->signature.full, p->name)
+                   : fail(err, ASSAY_INVALID, "%s: argument '%s' is a list of %d values%s", o->signature.full, p->name, v->n,
+                          v->n > 0 ? " at NULL" : "");
+    }
     if (v->kind == ASSAY_VALUE_TENSORS && p->kind == ARG_TENSORS) {
         return take_tensors(s, o, p, v, out, err);
     }
@@ -294,6 +324,7 @@ static status run_kernel(const assay_session *session, const op_call *call, outp
     plan.err = err;
     plan.memory = &memory;
     plan.state = NULL;
+    int threads_before = session->n_threads > 0 ? swap_threads(session->n_threads) : 0;
     status result = kernel->prepare(&plan, err);
     if (result == ASSAY_OK) {
         observer_kernel_begin(session->watch, call, out);
@@ -305,6 +336,9 @@ static status run_kernel(const assay_session *session, const op_call *call, outp
         plan.clear(&plan);
     }
     arena_clear(&memory);
+    if (threads_before > 0) {
+        swap_threads(threads_before);
+    }
     return result;
 }
 
@@ -317,23 +351,70 @@ static status compute(const assay_session *session, const op_call *call, outputs
     return call->op->row->is_view ? ASSAY_OK : run_kernel(session, call, out, can_rebind, err);
 }
 
-static status hand_out(const op *o, outputs *out, assay_tensor **tensors, int n, error *err) {
-    if (n != out->n) {
-        return fail(err, ASSAY_INVALID, "%s: this call has %d outputs, room was given for %d", o->signature.full, out->n, n);
+enum { INLINE_HANDLES = 4 };
+
+/* The tensors that a call hands out. They are made before anything is computed, so that what fails here has written nothing. */
+typedef struct handles {
+    int n;
+    assay_tensor **items; /* inline_items, or of the heap */
+    assay_tensor *inline_items[INLINE_HANDLES];
+} handles;
+
+static void handles_clear(handles *h) {
+    for (int i = 0; i < h->n; i++) {
+        free(h->items[i]);
     }
-    for (int i = 0; i < n; i++) {
-        tensors[i] = malloc(sizeof *tensors[i]);
-        if (tensors[i] == NULL) {
-            while (i > 0) {
-                assay_tensor_free(tensors[--i]);
-            }
-            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
-        }
+    if (h->items != h->inline_items) {
+        free(h->items);
+    }
+}
+
+static status handles_make(handles *h, int n, error *err) {
+    h->n = 0;
+    h->items = n <= INLINE_HANDLES ? h->inline_items : malloc((size_t)n * sizeof(assay_tensor *));
+    while (h->items != NULL && h->n < n && (h->items[h->n] = malloc(sizeof(assay_tensor))) != NULL) {
+        h->n++;
+    }
+    if (h->n < n) {
+        handles_clear(h);
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
+    }
+    return ASSAY_OK;
+}
+
+/* Moves the outputs into their handles, and these to the caller. */
+static void hand_out(handles *h, outputs *out, assay_tensor **tensors) {
+    for (int i = 0; i < h->n; i++) {
+        tensors[i] = h->items[i];
         tensor_move(&tensors[i]->t, &out->items[i]);
         tensors[i]->form = quick_form(&tensors[i]->t);
         tensors[i]->is_in_storage = false;
     }
-    return ASSAY_OK;
+    h->n = 0;
+}
+
+/* What follows when the call's outputs are known. */
+static status compute_and_hand_out(assay_session *session, const op_call *call, const assay_value *values, int n_values,
+                                   outputs *out, assay_tensor **tensors, int n_outputs, error *err) {
+    if (n_outputs != out->n) {
+        return fail(err, ASSAY_INVALID, "%s: this call has %d outputs, room was given for %d", call->op->signature.full, out->n,
+                    n_outputs);
+    }
+    handles made;
+    TRY(handles_make(&made, out->n, err));
+    bool can_rebind = false;
+    status result = compute(session, call, out, &can_rebind, err);
+    if (can_rebind && session->watch == NULL) {
+        quick_keep(&session->quick, call, kernel_find_cpu(session->kernels, call->op), values, n_values, out);
+    }
+    if (result == ASSAY_OK) {
+        hand_out(&made, out, tensors);
+        if (session->watch != NULL) {
+            session->watch->call_end(session->watch->self, call, out);
+        }
+    }
+    handles_clear(&made);
+    return result;
 }
 
 static status call_plainly(assay_session *session, const op *o, const assay_value *values, int n_values,
@@ -348,15 +429,7 @@ static status call_plainly(assay_session *session, const op *o, const assay_valu
         op_call call = {.op = o, .args = space.args};
         result = op_infer(&call, &out, err);
         if (result == ASSAY_OK) {
-            bool can_rebind = false;
-            result = compute(session, &call, &out, &can_rebind, err);
-            if (can_rebind && session->watch == NULL) {
-                quick_keep(&session->quick, &call, kernel_find_cpu(session->kernels, o), values, n_values, &out);
-            }
-            result = result == ASSAY_OK ? hand_out(o, &out, tensors, n_outputs, err) : result;
-            if (session->watch != NULL && result == ASSAY_OK) {
-                session->watch->call_end(session->watch->self, &call, &out);
-            }
+            result = compute_and_hand_out(session, &call, values, n_values, &out, tensors, n_outputs, err);
             outputs_clear(&out);
         }
     }

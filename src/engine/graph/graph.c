@@ -202,8 +202,8 @@ static status check_range(const tensor *form, const graph_range *range, error *e
     if (c != CATEGORY_INTEGRAL && c != CATEGORY_FLOATING) {
         return fail(err, ASSAY_INVALID, "expected no range for values of %s", assay_dtype_name(form->dtype));
     }
-    if (!(range->low <= range->high) || !isfinite(range->low) || !isfinite(range->high)) {
-        return fail(err, ASSAY_INVALID, "expected low <= high, both finite, got %g and %g", range->low, range->high);
+    if (!(range->low <= range->high) || !isfinite(range->high - range->low)) { /* nor is it where one of them is not finite */
+        return fail(err, ASSAY_INVALID, "expected low <= high, both and their distance finite, got %g and %g", range->low, range->high);
     }
     const double exact = 9007199254740992.0; /* 2^53: every integer up to there is a double */
     bool whole = floor(range->low) == range->low && floor(range->high) == range->high && fabs(range->low) <= exact &&

@@ -2,10 +2,10 @@
 /* Literals written back as the recorder writes them. */
 #include "engine/literal/literal.h"
 
+#include "base/c_locale.h"
 #include "engine/tensor/dtype.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +13,8 @@
 static int shortest_digits(double value, char digits[20]) {
     char buffer[40];
     for (int n = 1; n <= 17; n++) {
-        snprintf(buffer, sizeof buffer, "%.*e", n - 1, value);
-        if (strtod(buffer, NULL) == value) {
+        c_snprintf(buffer, sizeof buffer, "%.*e", n - 1, value);
+        if (c_strtod(buffer, NULL) == value) {
             break;
         }
     }

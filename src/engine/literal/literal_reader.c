@@ -2,6 +2,8 @@
 /* The tokens of literals: numbers and strings, and the messages that say what was expected and what came. */
 #include "engine/literal/literal_reader.h"
 
+#include "base/c_locale.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,7 +190,7 @@ static status parse_digits(reader *r, const char *start, bool negative, scanned 
     memcpy(buffer, start, length);
     buffer[length] = '\0';
     out->is_integer = false;
-    out->real = strtod(buffer, NULL);
+    out->real = c_strtod(buffer, NULL);
     return ASSAY_OK;
 }
 

@@ -322,6 +322,12 @@ static void backward_cost(const op_call *call, const outputs *out, op_cost *cost
     double windows = (double)s.batch * (double)area(s.narrow);
     double taps = (double)area(s.kernel) / (double)s.groups;
     double taken_up = taps * (double)(s.transposed ? s.wide_channels : s.narrow_channels);
+    if (!mask[1]) {
+        op_cost_reads(call, 1, 0, cost);
+    }
+    if (!mask[0]) {
+        op_cost_reads(call, 2, 0, cost);
+    }
     cost->flops = conv_flops(&s) * ((mask[0] ? 1 : 0) + (mask[1] ? 1 : 0)) + (mask[2] ? (double)tensor_numel(grad) : 0);
     cost->reduction = 1;
     if (mask[0] && taken_up > cost->reduction) {

@@ -75,8 +75,7 @@ static status embedding_inputs(const op_call *call, rng *r, error *err) {
 }
 
 static void embedding_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    double table = tensor_bytes(call_tensor(call, 0)), written = tensor_bytes(&out->items[0]);
-    cost->bytes += (table < written ? table : written) - table;
+    op_cost_reads(call, 0, tensor_bytes(&out->items[0]), cost);
 }
 
 /* --- embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq) ---------------------------- */
@@ -324,9 +323,8 @@ static void embedding_bag_parts(dag *g, const op_call *call, const outputs *out)
 static void embedding_bag_cost(const op_call *call, const outputs *out, op_cost *cost) {
     const tensor *weight = call_tensor(call, 0);
     double n = (double)tensor_numel(call_tensor(call, 1)), d = (double)weight->sizes[1];
-    double bags = (double)out->items[0].sizes[0], table = tensor_bytes(weight);
-    double read = n * d * (double)dtype_size(weight->dtype);
-    cost->bytes += (table < read ? table : read) - table;
+    double bags = (double)out->items[0].sizes[0];
+    op_cost_reads(call, 0, n * d * (double)dtype_size(weight->dtype), cost);
     cost->flops = n * d * (call_is_none(call, 6) ? 1 : 2);
     cost->reduction = bags > 0 && n > bags ? 2 * n / bags : 1;
 }
@@ -400,9 +398,9 @@ static status sample_backward_inputs(const op_call *call, rng *r, error *err) {
 }
 
 static void sample_backward_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    double n = (double)tensor_numel(&out->items[0]), d = (double)call_tensor(call, 1)->sizes[1];
-    double table = tensor_bytes(call_tensor(call, 1)), read = n * d * (double)dtype_size(call_tensor(call, 1)->dtype);
-    cost->bytes += (table < read ? table : read) - table;
+    const tensor *weight = call_tensor(call, 1);
+    double n = (double)tensor_numel(&out->items[0]), d = (double)weight->sizes[1];
+    op_cost_reads(call, 1, n * d * (double)dtype_size(weight->dtype), cost);
     cost->flops = 2 * n * d;
     cost->reduction = d > 1 ? d : 1;
 }

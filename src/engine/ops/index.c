@@ -19,10 +19,7 @@ static status push_contiguous(outputs *out, dtype t, int ndim, const int64_t *si
 
 /* A gather reads no more of self than it has, and no more than it writes. */
 static void gather_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    double self = tensor_bytes(call_tensor(call, 0));
-    double written = tensor_bytes(&out->items[0]);
-    cost->bytes -= self;
-    cost->bytes += self < written ? self : written;
+    op_cost_reads(call, 0, tensor_bytes(&out->items[0]), cost);
 }
 
 static const op_family family_gather = {.name = "gather", .cost = gather_cost};

@@ -213,7 +213,7 @@ static void index_put_cost(const op_call *call, const outputs *out, op_cost *cos
     double n = indexing_analyse(call, &ix, NULL) == ASSAY_OK ? (double)sizes_numel(ix.ndim, ix.sizes) : 0;
     bool adds = call_bool(call, 3);
     scatter_destination_cost(call, out, n * (double)dtype_size(self->dtype), adds, cost);
-    cost->flops = adds ? n : 0;
+    cost->flops = adds ? n * flops_of_add(self->dtype) : 0;
     cost->reduction = adds ? scatter_load(n, (double)tensor_numel(self)) : 1;
 }
 

@@ -185,10 +185,9 @@ static status nll_inputs(const op_call *call, rng *r, error *err) {
 /* The forward reads one element of each row, the backward none: that is what must move. */
 static void nll_cost(const op_call *call, const outputs *out, op_cost *cost) {
     nll l = nll_of(call);
-    const tensor *self = call_tensor(call, l.self_arg);
-    cost->bytes -= tensor_bytes(self);
-    if (out->n == 2) {
-        cost->bytes += fmin(tensor_bytes(self), (double)l.n_rows * (double)dtype_size(self->dtype));
+    const bool is_forward = out->n == 2;
+    op_cost_reads(call, l.self_arg, is_forward ? (double)l.n_rows * (double)dtype_size(call_tensor(call, l.self_arg)->dtype) : 0, cost);
+    if (is_forward) {
         cost->reduction = l.per_row ? 1 : fmax((double)l.n_rows, 1);
     }
     cost->flops = 2 * (double)l.n_rows;

@@ -116,12 +116,15 @@ static dot_place place_of(ref_ctx *ctx, int a_arg, int64_t flat) {
                        .terms = {.n = k_size, .a_step = 1, .b_step = n_size}};
 }
 
-static double product_real(ref_ctx *ctx, int a_arg, int out, int64_t flat, double *norm) {
+/* Of integers, modulo 2^64. */
+static uint64_t product_ints(ref_ctx *ctx, int a_arg, int64_t flat) {
     dot_place p = place_of(ctx, a_arg, flat);
-    if (dtype_is_integral(ctx->out->items[out].dtype)) {
-        const int64_t *a = ref_ints(ctx, a_arg), *b = ref_ints(ctx, a_arg + 1);
-        return a == NULL || b == NULL ? 0 : ref_wrapped(ctx, out, dot_ints(a + p.a, b + p.b, &p.terms));
-    }
+    const int64_t *a = ref_ints(ctx, a_arg), *b = ref_ints(ctx, a_arg + 1);
+    return a == NULL || b == NULL ? 0 : dot_ints(a + p.a, b + p.b, &p.terms);
+}
+
+static double product_real(ref_ctx *ctx, int a_arg, int64_t flat, double *norm) {
+    dot_place p = place_of(ctx, a_arg, flat);
     const double *a = ref_real(ctx, a_arg), *b = ref_real(ctx, a_arg + 1);
     if (a == NULL || b == NULL) {
         return 0;
@@ -179,8 +182,12 @@ static double part_of(double complex value, int64_t flat, double squares, double
 }
 
 static double product_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
-    if (!dtype_is_complex(ctx->out->items[out].dtype)) {
-        return product_real(ctx, 0, out, flat, norm);
+    dtype t = ctx->out->items[out].dtype;
+    if (dtype_is_integral(t)) {
+        return ref_wrapped(ctx, out, product_ints(ctx, 0, flat));
+    }
+    if (!dtype_is_complex(t)) {
+        return product_real(ctx, 0, flat, norm);
     }
     double squares = 0;
     double complex value = product_complex(ctx, 0, flat / 2, &squares);
@@ -222,8 +229,13 @@ static double add_summand(ref_ctx *ctx, int out, int64_t flat, double product, d
     return summand + alpha * product;
 }
 
+/* A fraction that scales integers is cut off. */
+static uint64_t whole_of(number n) {
+    return (uint64_t)(n.category < CATEGORY_FLOATING ? n.i : (int64_t)n.f);
+}
+
 /* beta * self + alpha * (product); arguments: self, factor, factor, beta, alpha. With beta 0 self is not read, so that
-   its NaN do not matter. Scalars are integers for integer tensors. */
+   its NaN do not matter. Scalars are integers for integer tensors, whose sums are exact modulo 2^64 to the end. */
 static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     const tensor *self = call_tensor(ctx->call, 0), *o = &ctx->out->items[out];
     if (dtype_is_complex(o->dtype)) {
@@ -232,15 +244,12 @@ static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
         return part_of(value, flat, both, norm);
     }
     if (dtype_is_integral(o->dtype)) {
-        number beta = call_number(ctx->call, 3), alpha = call_number(ctx->call, 4);
-        int64_t at = summand_at(self, o, flat);
-        const int64_t *s = ref_ints(ctx, 0);
-        double product = product_real(ctx, 1, out, flat, norm);
-        return s == NULL ? 0
-                         : ref_wrapped(ctx, out, (uint64_t)(int64_t)beta.f * (uint64_t)s[at] +
-                                          (uint64_t)(int64_t)alpha.f * (uint64_t)(int64_t)product);
+        uint64_t beta = whole_of(call_number(ctx->call, 3)), alpha = whole_of(call_number(ctx->call, 4));
+        const int64_t *s = beta != 0 ? ref_ints(ctx, 0) : NULL;
+        uint64_t summand = s != NULL ? beta * (uint64_t)s[summand_at(self, o, flat)] : 0;
+        return ref_wrapped(ctx, out, summand + alpha * product_ints(ctx, 1, flat));
     }
-    double product = product_real(ctx, 1, out, flat, norm);
+    double product = product_real(ctx, 1, flat, norm);
     return add_summand(ctx, out, flat, product, norm);
 }
 
@@ -309,7 +318,7 @@ static status addmv_infer(const op_call *call, outputs *out, error *err) {
 static void product_cost_of(const op_call *call, int a_arg, const outputs *out, op_cost *cost) {
     const tensor *a = call_tensor(call, a_arg);
     double k = (double)a->sizes[a->ndim - 1];
-    double per_term = dtype_is_complex(a->dtype) ? 8 : 2;
+    double per_term = flops_of_mul(a->dtype) + flops_of_add(a->dtype);
     cost->flops = per_term * k * (double)tensor_numel(&out->items[0]);
     cost->reduction = k > 1 ? k : 1;
 }
@@ -318,9 +327,17 @@ static void product_cost(const op_call *call, const outputs *out, op_cost *cost)
     product_cost_of(call, 0, out, cost);
 }
 
+/* With beta 0 nothing is added and self is not read. */
 static void sum_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    const tensor *made = &out->items[0];
+    number beta = call_number(call, 3), alpha = call_number(call, 4);
+    bool adds = beta.f != 0 || beta.im != 0;
+    double each = flops_of_scale(made->dtype, alpha) + (adds ? flops_of_scale(made->dtype, beta) + flops_of_add(made->dtype) : 0);
     product_cost_of(call, 1, out, cost);
-    cost->flops += 2 * (double)tensor_numel(&out->items[0]);
+    cost->flops += each * (double)tensor_numel(made);
+    if (!adds) {
+        op_cost_reads(call, 0, 0, cost);
+    }
     cost->reduction += 1;
 }
 

@@ -394,17 +394,16 @@ static status adaptive_backward_reference(ref_ctx *ctx, error *err) {
 
 /* --- cost --------------------------------------------------------------------------------------------------------------- */
 
-/* Windows overlap by kernel / stride: every output costs a window of additions. */
+/* Every window costs as many additions as it has elements. */
 static void window_cost(const op_call *call, pool_analyse_fn *analyse, op_cost *cost) {
     pool_shape s;
     if (analyse(call, &s, NULL) != ASSAY_OK) {
         return;
     }
-    double windows = (double)s.batch * (double)s.channels * (double)s.out[0] * (double)s.out[1];
     double taps = s.kernel[0] > 0 ? (double)s.kernel[0] * (double)s.kernel[1]
                                   : ((double)s.in[0] / (double)s.out[0] + 1) * ((double)s.in[1] / (double)s.out[1] + 1);
-    cost->flops = windows * taps;
-    cost->reduction = taps;
+    cost->flops = (double)s.batch * (double)s.channels * pool_taps(&s);
+    cost->reduction = taps; /* of the largest window, or more */
 }
 
 static void avg_cost(const op_call *call, const outputs *out, op_cost *cost) {
@@ -414,7 +413,7 @@ static void avg_cost(const op_call *call, const outputs *out, op_cost *cost) {
 
 static void avg_backward_cost(const op_call *call, const outputs *out, op_cost *cost) {
     window_cost(call, avg_backward_shape, cost);
-    cost->bytes -= tensor_bytes(call_tensor(call, 1)); /* self gives its sizes only */
+    op_cost_reads(call, 1, 0, cost); /* self gives its sizes only */
     (void)out;
 }
 
@@ -427,8 +426,8 @@ static void adaptive_cost(const op_call *call, const outputs *out, op_cost *cost
 static void adaptive_backward_cost(const op_call *call, const outputs *out, op_cost *cost) {
     const tensor *grad = call_tensor(call, 0), *made = &out->items[0];
     int64_t rows = made->sizes[made->ndim - 2], grad_rows = grad->sizes[grad->ndim - 2];
-    cost->bytes -= tensor_bytes(call_tensor(call, 1));
-    cost->flops = (double)tensor_numel(made);
+    window_cost(call, adaptive_backward_shape, cost);
+    op_cost_reads(call, 1, 0, cost);
     /* Where outputs outnumber inputs several windows meet in one input. */
     cost->reduction = grad_rows > rows && rows > 0 ? 4 * (double)grad_rows / (double)rows : 4;
 }
@@ -436,7 +435,7 @@ static void adaptive_backward_cost(const op_call *call, const outputs *out, op_c
 static void max_backward_cost(const op_call *call, const outputs *out, op_cost *cost) {
     window_cost(call, max_backward_shape, cost);
     cost->flops = (double)tensor_numel(call_tensor(call, 0));
-    cost->bytes -= tensor_bytes(call_tensor(call, 1)); /* self gives its sizes only */
+    op_cost_reads(call, 1, 0, cost); /* self gives its sizes only */
     (void)out;
 }
 

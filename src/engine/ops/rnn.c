@@ -155,8 +155,10 @@ static void rnn_backward_cost(const op_call *call, const outputs *out, op_cost *
     if (rnn_analyse(call, &rnn_backward_args, &net, NULL) == ASSAY_OK) {
         cost->flops = 3 * forward_flops(&net);
         cost->reduction = travel(&net) + (double)net.rows + (double)(net.gates * net.hidden);
-        cost->bytes -= tensor_bytes(call_tensor(call, WEIGHT_BUF)) + tensor_bytes(call_tensor(call, OUTPUT)) +
-                       tensor_bytes(call_tensor(call, RESERVE)); /* what these hold is worked out anew */
+        static const int not_read[] = {WEIGHT_BUF, OUTPUT, RESERVE}; /* what these hold is worked out anew */
+        for (size_t i = 0; i < countof(not_read); i++) {
+            op_cost_reads(call, not_read[i], 0, cost);
+        }
     }
 }
 

@@ -50,9 +50,8 @@ double scatter_load(double n_sources, double n_places) {
 
 void scatter_destination_cost(const op_call *call, const outputs *out, double written, bool adds, op_cost *cost) {
     if (call->op->in_place) {
-        double whole = tensor_bytes(&out->items[0]);
-        double touched = written < whole ? written : whole;
-        cost->bytes += touched * (adds ? 2 : 1) - 2 * whole; /* the default counts self and the output */
+        op_cost_reads(call, 0, adds ? written : 0, cost);
+        cost->bytes -= fmax(tensor_bytes(&out->items[0]) - written, 0);
     }
 }
 
@@ -175,7 +174,7 @@ static void index_add_cost(const op_call *call, const outputs *out, op_cost *cos
     const tensor *self = call_tensor(call, 0), *source = call_tensor(call, 3);
     double n = (double)tensor_numel(source);
     scatter_destination_cost(call, out, tensor_bytes(source), true, cost);
-    cost->flops = n * (call_float(call, 4) == 1 ? 1 : 2);
+    cost->flops = n * (flops_of_add(self->dtype) + flops_of_scale(self->dtype, call_number(call, 4)));
     cost->reduction = scatter_load(n, (double)tensor_numel(self));
     if (cost->reduction > (double)tensor_numel(call_tensor(call, 2)) + 1) {
         cost->reduction = (double)tensor_numel(call_tensor(call, 2)) + 1;
@@ -344,16 +343,19 @@ static status scatter_inputs(const op_call *call, rng *r, error *err) {
 }
 
 static void scatter_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    const tensor *self = call_tensor(call, 0);
-    double n = (double)tensor_numel(call_tensor(call, 2)) * (double)dtype_size(self->dtype);
-    scatter_destination_cost(call, out, n, false, cost);
+    double named = (double)tensor_numel(call_tensor(call, 2)) * (double)dtype_size(call_tensor(call, 0)->dtype);
+    scatter_destination_cost(call, out, named, false, cost);
+    if (call->args[3].kind == ARG_TENSOR) {
+        op_cost_reads(call, 3, named, cost); /* as many of src as of index, from the same places */
+    }
 }
 
 static void scatter_add_cost(const op_call *call, const outputs *out, op_cost *cost) {
     const tensor *self = call_tensor(call, 0);
     double n = (double)tensor_numel(call_tensor(call, 2));
     scatter_destination_cost(call, out, n * (double)dtype_size(self->dtype), true, cost);
-    cost->flops = n;
+    op_cost_reads(call, 3, n * (double)dtype_size(self->dtype), cost);
+    cost->flops = n * flops_of_add(self->dtype);
     cost->reduction = scatter_load(n, (double)tensor_numel(self));
 }
 

@@ -231,19 +231,65 @@ status op_infer(const op_call *call, outputs *out, error *err) {
     return result;
 }
 
+double flops_of_add(dtype t) {
+    return dtype_is_complex(t) ? 2 : 1;
+}
+
+double flops_of_mul(dtype t) {
+    return dtype_is_complex(t) ? 6 : 1;
+}
+
+double flops_of_scale(dtype t, number factor) {
+    bool is_one = factor.f == 1 && factor.im == 0;
+    return is_one ? 0 : factor.im == 0 ? flops_of_add(t) : flops_of_mul(t); /* by a real number: part by part, as an addition */
+}
+
+/* The same elements, so that they are read once. */
+static bool is_one_tensor(const tensor *a, const tensor *b) {
+    return a == b || (a->storage != NULL && a->storage == b->storage && a->offset == b->offset && a->dtype == b->dtype &&
+                      tensor_same_sizes(a, b) && memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides) == 0);
+}
+
+static bool is_among(const tensor *t, tensor *const *others, int n) {
+    for (int i = 0; i < n; i++) {
+        if (is_one_tensor(t, others[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum { MAX_COST_TENSORS = 256 };
+
 static void default_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    enum { MAX_TENSORS = 256 };
-    tensor *inputs[MAX_TENSORS];
-    int n = call_all_tensors(call, inputs, MAX_TENSORS);
+    tensor *inputs[MAX_COST_TENSORS];
+    int n = call_all_tensors(call, inputs, MAX_COST_TENSORS);
     *cost = (op_cost){.reduction = 1};
-    for (int i = 0; i < n && i < MAX_TENSORS; i++) {
-        cost->bytes += inputs[i]->is_wrapped_number ? 0 : tensor_bytes(inputs[i]);
+    bool is_complex = false;
+    for (int i = 0; i < n && i < MAX_COST_TENSORS; i++) {
+        is_complex = is_complex || dtype_is_complex(inputs[i]->dtype);
+        cost->bytes += inputs[i]->is_wrapped_number || is_among(inputs[i], inputs, i) ? 0 : tensor_bytes(inputs[i]);
     }
     for (int i = 0; i < out->n; i++) {
         cost->bytes += tensor_bytes(&out->items[i]);
     }
     if (out->n > 0) {
-        cost->flops = call->op->row->flops_per_element * (double)tensor_numel(&out->items[0]);
+        const op_row *row = call->op->row;
+        is_complex = is_complex || dtype_is_complex(out->items[0].dtype); /* by a complex number */
+        double each = !is_complex ? row->flops_per_element : row->complex_flops != 0 ? row->complex_flops : 2 * row->flops_per_element;
+        cost->flops = each * (double)tensor_numel(&out->items[0]);
+    }
+}
+
+void op_cost_reads(const op_call *call, int i, double bytes, op_cost *cost) {
+    tensor *inputs[MAX_COST_TENSORS];
+    const tensor *t = call_tensor(call, i);
+    int n = call_all_tensors(call, inputs, MAX_COST_TENSORS), n_times = 0;
+    for (int k = 0; t != NULL && k < n && k < MAX_COST_TENSORS; k++) {
+        n_times += is_one_tensor(t, inputs[k]);
+    }
+    if (n_times == 1) { /* or another argument is read, which is the same */
+        cost->bytes -= fmax(tensor_bytes(t) - bytes, 0);
     }
 }
 

@@ -50,12 +50,18 @@ status outputs_add(outputs *o, dtype t, int ndim, const int64_t *sizes, error *e
 /* As outputs_push, with OUT_OF_MEMORY for an answer. */
 status outputs_next(outputs *o, tensor **out, error *err);
 
-/* What a call needs at least: for ceilings, tolerances and the choice of how much of it to check. */
+/* What a call needs at least: for ceilings, tolerances and the choice of how much of it to check. docs/records.md says what counts. */
 typedef struct op_cost {
-    double flops;
+    double flops;     /* of real numbers */
     double bytes;     /* distinct bytes read and written */
     double reduction; /* length of the longest sum behind one output element; 1 for element-wise work */
 } op_cost;
+
+/* Flops of one addition and of one multiplication of two elements: 1, of complex ones 2 and 6. */
+double flops_of_add(dtype t);
+double flops_of_mul(dtype t);
+/* Of the multiplication of an element by `factor`: none by 1, 2 of a complex element by a real number. */
+double flops_of_scale(dtype t, number factor);
 
 /* --- the columns ------------------------------------------------------------------------------------------------ */
 
@@ -191,6 +197,7 @@ struct op_row {
     /* In place, every element written gets the same value, whatever was there: several of them may lie in one place. */
     bool writes_one_value;
     double flops_per_element; /* of output 0; comparisons, selections and moves count 0 */
+    double complex_flops;     /* the same where what goes in is complex; 0: each part costs what a real element does */
     /* Roundings to the output's type along the way, where the definition itself has several steps in that type (an RNN's
        hidden state, a kernel that must store its intermediate); 1 when 0. It widens the tolerance. */
     double roundings;
@@ -245,6 +252,9 @@ status call_check_written(const op_call *call, int i, error *err);
    row says writes_one_value. On failure `out` is cleared. */
 status op_infer(const op_call *call, outputs *out, error *err);
 void op_cost_of(const op_call *call, const outputs *out, op_cost *cost);
+/* For a row's own cost, whose bytes begin as those of all inputs, each tensor once, and outputs: of argument i, a tensor or none,
+   no more than `bytes` are read. */
+void op_cost_reads(const op_call *call, int i, double bytes, op_cost *cost);
 /* Fills every tensor argument with valid values: storage by default filling, then the row's say. Each argument has its
    own random stream, so that one argument's values do not hang on another's size. */
 status op_fill_inputs(const op_call *call, uint64_t seed, error *err);

@@ -2,6 +2,7 @@
 /* The parser of ATen signatures: a hand-written descent over one line. */
 #include "engine/schema/signature.h"
 
+#include "base/c_locale.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -127,7 +128,7 @@ static status parse_number(parser *p, number *out) {
     }
     char *end_int, *end_float;
     long long i = strtoll(p->at, &end_int, 10);
-    double f = strtod(p->at, &end_float);
+    double f = c_strtod(p->at, &end_float);
     if (end_float == p->at) {
         return expected(p, "a number");
     }

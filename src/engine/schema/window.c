@@ -270,3 +270,34 @@ void pool_window_adaptive(const pool_shape *s, int dim, int64_t o, int64_t *from
     *from = o * s->in[dim] / s->out[dim];
     *to = ((o + 1) * s->in[dim] + s->out[dim] - 1) / s->out[dim];
 }
+
+/* By the kernel's taps: tap k is over the input at those o for which 0 <= o * stride - pad + k * dilation < in. */
+static double taps_along(const pool_shape *s, int dim) {
+    int64_t stride = s->stride[dim], sum = 0;
+    for (int64_t k = 0; k < s->kernel[dim]; k++) {
+        int64_t low = s->pad[dim] - k * s->dilation[dim], high = s->in[dim] - 1 + low; /* o * stride lies from low to high */
+        int64_t first = low > 0 ? (low + stride - 1) / stride : 0, end = high < 0 ? 0 : high / stride + 1;
+        end = end < s->out[dim] ? end : s->out[dim];
+        sum += end > first ? end - first : 0;
+    }
+    return (double)sum;
+}
+
+/* Two neighbours share an element where o * in / out, between them, is no whole number: at all but gcd - 1 of out - 1 places. */
+static double taps_along_adaptive(const pool_shape *s, int dim) {
+    int64_t gcd = s->in[dim], rest = s->out[dim];
+    while (rest != 0) {
+        int64_t next = gcd % rest;
+        gcd = rest;
+        rest = next;
+    }
+    return (double)(s->in[dim] + s->out[dim] - gcd);
+}
+
+double pool_taps(const pool_shape *s) {
+    double taps = 1;
+    for (int d = 0; d < 2; d++) {
+        taps *= s->kernel[d] > 0 ? taps_along(s, d) : taps_along_adaptive(s, d);
+    }
+    return taps;
+}

@@ -50,6 +50,8 @@ int pool_output_sizes(const pool_shape *s, int64_t *sizes);
 void pool_window(const pool_shape *s, int dim, int64_t o, int64_t *from, int64_t *to, int64_t *padded);
 /* As above for adaptive windows: floor(o * in / out) to ceil((o + 1) * in / out). */
 void pool_window_adaptive(const pool_shape *s, int dim, int64_t o, int64_t *from, int64_t *to);
+/* How many elements of a plane lie under all its windows, each counted as often as windows are over it; padding does not count. */
+double pool_taps(const pool_shape *s);
 
 /* Pushes a dense output, channels-last or contiguous. */
 status outputs_push_format(outputs *out, dtype t, int ndim, const int64_t *sizes, bool channels_last, error *err);

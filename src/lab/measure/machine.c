@@ -2,6 +2,7 @@
 /* Reads the machine's facts from /proc and /sys; what is not there stays unknown. */
 #include "lab/measure/machine.h"
 
+#include "base/c_locale.h"
 #include "base/text.h"
 #include "device/instructions.h"
 #include "lab/measure/machine_noise.h"
@@ -61,7 +62,7 @@ static char *first_line(const probe *p, char *buffer, const char *format, ...) {
     char path[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(path, sizeof path, format, args);
+    c_vsnprintf(path, sizeof path, format, args);
     va_end(args);
     FILE *file = open_below(p, path);
     buffer[0] = '\0';
@@ -180,7 +181,7 @@ static void take_cpuinfo(probe *p, const char *key, const char *value, machine_f
     }
     if (strcmp(key, "model name") == 0) {
         const char *at = strstr(value, "@ ");
-        double ghz = at != NULL ? strtod(at + 2, NULL) : 0;
+        double ghz = at != NULL ? c_strtod(at + 2, NULL) : 0;
         m->cpu_model = keep(p, value);
         m->nominal_mhz = ghz > 0 ? ghz * 1000 : m->nominal_mhz;
     } else if (strcmp(key, "vendor_id") == 0) {
@@ -188,7 +189,7 @@ static void take_cpuinfo(probe *p, const char *key, const char *value, machine_f
     } else if (strcmp(key, "CPU implementer") == 0) {
         m->cpu_vendor = vendor_of_implementer(strtol(value, NULL, 0));
     } else if (strcmp(key, "cpu MHz") == 0 && isnan(m->nominal_mhz)) {
-        m->nominal_mhz = strtod(value, NULL);
+        m->nominal_mhz = c_strtod(value, NULL);
     } else if (strcmp(key, "flags") == 0 || strcmp(key, "Features") == 0) {
         read_isa(p, value, m);
         m->hypervisor = has_word(value, "hypervisor") ? ask_hypervisor() : NULL;
@@ -377,11 +378,12 @@ static void read_memory(const probe *p, machine_facts *m) {
 
 /* The limits of one control group's folder; the tightest on the way up counts. Version 2 and version 1 files. */
 static void take_limits(const probe *p, const char *folder, machine_facts *m) {
-    char buffer[LINE_BYTES];
-    double quota = 0, period = 0;
-    if (sscanf(first_line(p, buffer, "%s/cpu.max", folder), "%lf %lf", &quota, &period) != 2) {
-        quota = strtod(first_line(p, buffer, "%s/cpu.cfs_quota_us", folder), NULL);
-        period = strtod(first_line(p, buffer, "%s/cpu.cfs_period_us", folder), NULL);
+    char buffer[LINE_BYTES], *end = NULL;
+    const char *both = first_line(p, buffer, "%s/cpu.max", folder);
+    double quota = c_strtod(both, &end), period = c_strtod(end, NULL);
+    if (end == both) {
+        quota = c_strtod(first_line(p, buffer, "%s/cpu.cfs_quota_us", folder), NULL);
+        period = c_strtod(first_line(p, buffer, "%s/cpu.cfs_period_us", folder), NULL);
     }
     if (quota > 0 && period > 0) {
         m->cgroup_cpus = fmin(isnan(m->cgroup_cpus) ? INFINITY : m->cgroup_cpus, quota / period);
@@ -453,7 +455,7 @@ static void read_system(probe *p, machine_facts *m) {
     p->failed |= m->libc == NULL;
 #endif
     char *load = first_line(p, buffer, "/proc/loadavg");
-    double average = strtod(load, &end);
+    double average = c_strtod(load, &end);
     m->load_average = end != load ? average : NAN;
     char *pages = first_line(p, buffer, "/sys/kernel/mm/transparent_hugepage/enabled");
     char *open_bracket = strchr(pages, '['), *close_bracket = strchr(pages, ']');

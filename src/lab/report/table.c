@@ -2,6 +2,7 @@
 /* Collects cells, finds the widths, writes the lines. */
 #include "lab/report/table.h"
 
+#include "base/c_locale.h"
 #include "lab/report/terminal.h"
 
 #include <assert.h>
@@ -439,12 +440,12 @@ char *table_number(char *buffer, double value, int digits) {
     }
     /* Round first, by the exponent form: 9.99 at two digits is 10, not 10.0. */
     char rounded[ROOM];
-    snprintf(rounded, sizeof rounded, "%.*e", digits - 1, value);
+    c_snprintf(rounded, sizeof rounded, "%.*e", digits - 1, value);
     int exponent = (int)strtol(strchr(rounded, 'e') + 1, NULL, 10);
     if (exponent >= 15 || exponent < -15) {
         return memcpy(buffer, rounded, strlen(rounded) + 1);
     }
     int decimals = digits - 1 - exponent;
-    snprintf(buffer, ROOM, "%.*f", decimals > 0 ? decimals : 0, strtod(rounded, NULL));
+    c_snprintf(buffer, ROOM, "%.*f", decimals > 0 ? decimals : 0, c_strtod(rounded, NULL));
     return buffer;
 }

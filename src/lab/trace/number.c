@@ -3,9 +3,10 @@
    they fit 64 bits (nanoseconds since 1970 do), and by strtod otherwise. */
 #include "lab/trace/number.h"
 
+#include "base/c_locale.h"
+
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 __extension__ typedef unsigned __int128 u128;
@@ -58,7 +59,7 @@ static bool parse_slowly(const char *digits, size_t n, size_t n_whole, bool has_
     size_t kept = n > MAX_DIGITS_KEPT ? MAX_DIGITS_KEPT : n;
     memcpy(copy, digits, kept);
     copy[kept] = '\0';
-    *out = strtod(copy, NULL);
+    *out = c_strtod(copy, NULL);
     return true;
 }
 

@@ -2,6 +2,8 @@
 /* Lines of text, and names that may turn out not to be needed. */
 #include "engine/compile/emit/writing.h"
 
+#include "base/c_locale.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +24,7 @@ void emit_define(emitter *m, definition *d, const char *type, const char *format
     char value[200];
     va_list args;
     va_start(args, format);
-    vsnprintf(value, sizeof value, format, args);
+    c_vsnprintf(value, sizeof value, format, args);
     va_end(args);
     snprintf(d->name, sizeof d->name, "%.*s", (int)strcspn(value, " "), value);
     d->from = m->out.length;
