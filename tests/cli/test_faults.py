@@ -15,6 +15,7 @@ REFERENCE = ["--backend", "reference", "--baseline", "reference"]
 ROWS = {
     "prepare_crashes": ("failed", "SIGSEGV", 1),
     "run_crashes": ("failed", "SIGSEGV", 1),
+    "release_crashes": ("failed", "in use while releasing on release_crashes", 1),
     "exits": ("failed", "exit", 1),
     "wrong_result": ("mismatch", "", 4),
     "unwritten": ("mismatch", "is nan, expected ", 4),

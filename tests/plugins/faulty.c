@@ -28,6 +28,7 @@ enum fault {
     FAULT_OUTPUT_FAILS,
     FAULT_KEEPS_PROGRAM, /* no fault: a program outlives its plan */
     FAULT_CLOSE_CRASHES,
+    FAULT_RELEASE_CRASHES,
 };
 
 /* FAULT and NAME come from the build, one plug-in for each. */
@@ -140,6 +141,9 @@ static assay_status run(assay_plan *plan, assay_error *error) {
 
 static void release(assay_plan *plan) {
     free(plan);
+    if (fault == FAULT_RELEASE_CRASHES) {
+        crash();
+    }
 }
 
 static assay_status output(assay_plan *plan, int32_t i, assay_tensor_view *out, assay_error *error) {

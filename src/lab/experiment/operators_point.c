@@ -18,8 +18,8 @@
 #include <string.h>
 
 const char *point_stage_text(int32_t stage) {
-    static const char *const texts[] = {"starting",  "making inputs", "running the reference",
-                                        "preparing", "checking",      "measuring", "closing"};
+    static const char *const texts[] = {"starting", "making inputs", "running the reference", "preparing",
+                                        "checking", "measuring",     "releasing",             "closing"};
     return stage >= 0 && (size_t)stage < countof(texts) ? texts[stage] : "working";
 }
 
@@ -354,14 +354,15 @@ status point_run(arena *memory, const point_context *context, const operators_po
     }
     p.plans = arena_make(memory, p.n_backends, sizeof *p.plans);
     status result = p.plans != NULL ? run_stages(&p, err) : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
-    context->progress->backend = -1;
     operators_profile_point(context->profile, what, from);
     for (size_t b = 0; p.plans != NULL && b < p.n_backends; b++) {
         if (p.plans[b] != NULL) {
+            result = result == ASSAY_OK ? enter(&p, STAGE_RELEASE, (int32_t)b, err) : result;
             p.plans[b]->release(p.plans[b]);
         }
         records[b].elapsed_s = (double)(clock_now_ns(&context->clock) - from) * 1e-9;
     }
+    context->progress->backend = -1;
     output_memory_clear(&p.outputs);
     workload_clear(&p.work);
     return result;

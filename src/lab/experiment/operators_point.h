@@ -11,7 +11,16 @@
 #include "lab/measure/clock.h"
 
 /* What a worker is doing right now, in memory shared with its supervisor: a crash tells nothing itself. */
-typedef enum point_stage { STAGE_START, STAGE_INPUTS, STAGE_REFERENCE, STAGE_PREPARE, STAGE_CHECK, STAGE_MEASURE, STAGE_CLOSE } point_stage;
+typedef enum point_stage {
+    STAGE_START,
+    STAGE_INPUTS,
+    STAGE_REFERENCE,
+    STAGE_PREPARE,
+    STAGE_CHECK,
+    STAGE_MEASURE,
+    STAGE_RELEASE,
+    STAGE_CLOSE
+} point_stage;
 
 typedef struct point_progress {
     volatile int64_t point;
