@@ -29,6 +29,13 @@ enum fault {
     FAULT_KEEPS_PROGRAM, /* no fault: a program outlives its plan */
     FAULT_CLOSE_CRASHES,
     FAULT_RELEASE_CRASHES,
+    FAULT_NO_STATUS,
+    FAULT_NO_MESSAGE,
+    FAULT_BAD_MESSAGE,
+    FAULT_OUTPUT_BREAKS,
+    FAULT_OUTPUT_OF_NOTHING,
+    FAULT_OUTPUT_WITHOUT_SIZES,
+    FAULT_ODD_PRECISION,
 };
 
 /* FAULT and NAME come from the build, one plug-in for each. */
@@ -39,6 +46,7 @@ struct assay_plan {
     const float *input;
     float *output;
     int64_t n;
+    bool has_run;
 };
 
 static assay_status answer(assay_error *error, assay_status code, const char *message) {
@@ -59,7 +67,18 @@ static void crash(void) {
 static assay_status prepare(void *state, const assay_program *program, assay_plan **out, assay_plan_facts *facts,
                             assay_error *error) {
     (void)state;
-    (void)facts;
+    if (fault == FAULT_NO_STATUS) {
+        return (assay_status)77;
+    }
+    if (fault == FAULT_NO_MESSAGE) {
+        return ASSAY_UNSUPPORTED;
+    }
+    if (fault == FAULT_BAD_MESSAGE) {
+        memset(error->message, 'x', sizeof error->message); /* without an end */
+        memcpy(error->message, "two\nlines \033[31m", 15);
+        return ASSAY_UNSUPPORTED;
+    }
+    facts->precision = fault == FAULT_ODD_PRECISION ? 200 : ASSAY_WIDE;
     if (fault == FAULT_UNSUPPORTED || strcmp(program->nodes[0].op, "relu.default") != 0) {
         return answer(error, ASSAY_UNSUPPORTED, "not today");
     }
@@ -100,6 +119,10 @@ static assay_status eat(assay_error *error) {
 static bool has_run;
 
 static assay_status run(assay_plan *plan, assay_error *error) {
+    plan->has_run = true;
+    if (plan->output == NULL) {
+        return ASSAY_OK; /* into memory of its own, it would say */
+    }
     switch (fault) {
     case FAULT_RUN_CRASHES:
         crash();
@@ -112,8 +135,6 @@ static assay_status run(assay_plan *plan, assay_error *error) {
         return eat(error);
     case FAULT_EXITS:
         exit(0);
-    case FAULT_OUTPUT_FAILS:
-        return ASSAY_OK; /* into memory of its own, it would say */
     case FAULT_CLOSE_CRASHES:
         has_run = true;
         break;
@@ -147,11 +168,23 @@ static void release(assay_plan *plan) {
 }
 
 static assay_status output(assay_plan *plan, int32_t i, assay_tensor_view *out, assay_error *error) {
-    (void)plan;
-    (void)i;
-    (void)out;
-    return answer(error, ASSAY_UNSUPPORTED, "its results cannot be shown");
+    if (!plan->has_run) {
+        crash(); /* nobody may ask before */
+    }
+    if (fault == FAULT_OUTPUT_FAILS) {
+        return answer(error, ASSAY_UNSUPPORTED, "its results cannot be shown");
+    }
+    if (fault == FAULT_OUTPUT_BREAKS) {
+        return answer(error, ASSAY_INTERNAL, "device lost");
+    }
+    *out = plan->program->tensors[plan->program->outputs[i]]; /* which has no memory */
+    out->sizes = fault == FAULT_OUTPUT_WITHOUT_SIZES ? NULL : out->sizes;
+    return ASSAY_OK;
 }
+
+/* What makes its outputs itself, and says so. */
+#define SHOWS_OUTPUT \
+    (FAULT == FAULT_OUTPUT_FAILS || FAULT == FAULT_OUTPUT_BREAKS || FAULT == FAULT_OUTPUT_OF_NOTHING || FAULT == FAULT_OUTPUT_WITHOUT_SIZES)
 
 static void close_state(void *state) {
     (void)state;
@@ -168,7 +201,7 @@ static const assay_backend table = {
     .prepare = prepare,
     .run = run,
     .release = release,
-    .output = FAULT == FAULT_OUTPUT_FAILS ? output : NULL,
+    .output = SHOWS_OUTPUT ? output : NULL,
     .close = close_state,
 };
 

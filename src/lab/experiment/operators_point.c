@@ -159,9 +159,10 @@ static status check_plan(point *p, size_t b, error *err) {
     if (ran != ASSAY_OK) {
         set_verdict(p->memory, r, status_of(ran), reason.message);
     } else {
-        status agrees = expectation_check(&p->expected, ready, &r->error, &reason);
+        bool differs;
+        status agrees = expectation_check(&p->expected, ready, &r->error, &differs, &reason);
         if (agrees != ASSAY_OK) {
-            set_verdict(p->memory, r, agrees == ASSAY_INTERNAL ? RECORD_MISMATCH : status_of(agrees), reason.message);
+            set_verdict(p->memory, r, differs ? RECORD_MISMATCH : status_of(agrees), reason.message);
         }
         save_outputs(p->context->options->save_directory, p->what, r->backend, ready, p->work.g.n_outputs,
                      p->work.cost.reduction, &p->context->progress->saved);
