@@ -28,6 +28,8 @@ ROWS = {
     "output_of_nothing": ("failed", "elements without memory", 1),
     "output_without_sizes": ("failed", "without their sizes", 1),
     "odd_precision": ("failed", "in precision 200", 1),
+    "writes_behind": ("failed", "wrote outside output 0: 0 bytes before it and 2400 behind it while checking on writes_behind", 1),
+    "writes_before": ("failed", "wrote outside output 0: 4 bytes before it and 0 behind it while checking on writes_before", 1),
     "output_fails": ("unsupported", "its results cannot be shown", 0),
     "keeps_program": ("ok", "", 0),
     "no_room": ("skipped", "123 bytes of work space beside the tensors, the limit is", 0),

@@ -36,6 +36,8 @@ enum fault {
     FAULT_OUTPUT_OF_NOTHING,
     FAULT_OUTPUT_WITHOUT_SIZES,
     FAULT_ODD_PRECISION,
+    FAULT_WRITES_BEHIND,
+    FAULT_WRITES_BEFORE,
 };
 
 /* FAULT and NAME come from the build, one plug-in for each. */
@@ -153,6 +155,12 @@ static assay_status run(assay_plan *plan, assay_error *error) {
     int64_t n = fault == FAULT_UNWRITTEN && plan->n > 0 ? plan->n - 1 : plan->n;
     for (int64_t i = 0; i < n; i++) {
         plan->output[i] = plan->input[i] <= 0 ? 0 : plan->input[i];
+    }
+    for (int64_t i = 0; fault == FAULT_WRITES_BEHIND && i < 600; i++) {
+        plan->output[plan->n + i] = 7;
+    }
+    if (fault == FAULT_WRITES_BEFORE) {
+        plan->output[-1] = 7;
     }
     if (fault == FAULT_WRONG_RESULT && n > 0) {
         plan->output[n / 2] += 1;

@@ -159,6 +159,10 @@ static status output(plan *base, int i, tensor *out, error *err) {
     return tensor_of_view(&view, out, err);
 }
 
+static status is_whole(plan *base, error *err) {
+    return plugin_program_is_whole(&((plugin_plan *)base)->program, err);
+}
+
 static void release(plan *base) {
     plugin_plan *p = (plugin_plan *)base;
     if (p->theirs != NULL) {
@@ -199,7 +203,7 @@ static status prepare(backend *base, const graph *g, plan **out, error *err) {
     if (p == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
-    p->base = (plan){.run = run, .output = output, .release = release};
+    p->base = (plan){.run = run, .output = output, .release = release, .is_whole = is_whole};
     p->table = b->table;
     status result = prepare_plan(b, p, g, err);
     if (result != ASSAY_OK) {

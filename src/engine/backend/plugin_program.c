@@ -2,6 +2,8 @@
 /* Translates a graph for plug-ins: tensors by index, calls with their arguments, outputs of their own. */
 #include "engine/backend/plugin_program.h"
 
+#include <inttypes.h>
+
 static void fill_view(assay_tensor_view *v, const tensor *t) {
     *v = (assay_tensor_view){.data = tensor_data(t),
                              .sizes = t->sizes,
@@ -219,7 +221,7 @@ static status make_outputs(plugin_program *p, bool with_memory, error *err) {
         TRY(outputs_next(&p->own, &t, err));
         tensor_share(t, p->g->outputs[i]);
         if (with_memory && t->storage == NULL && t->sparse == NULL) {
-            TRY(tensor_allocate_at(t, &device_cpu, i + 1, err));
+            TRY(tensor_allocate_at(t, &device_guarded, i + 1, err));
         }
     }
     return ASSAY_OK;
@@ -230,6 +232,21 @@ status plugin_program_make(plugin_program *p, const graph *g, bool with_memory, 
     outputs_init(&p->own);
     TRY(make_outputs(p, with_memory, err));
     return translate(p, err);
+}
+
+status plugin_program_is_whole(const plugin_program *p, error *err) {
+    for (int i = 0; i < p->own.n; i++) {
+        const storage *s = p->own.items[i].storage;
+        if (s == NULL || s->device != &device_guarded) {
+            continue; /* an input's, or the plug-in's */
+        }
+        int64_t before, behind;
+        device_guarded_changes(s->data, s->size_bytes, &before, &behind);
+        if (before + behind > 0) {
+            return fail(err, ASSAY_INVALID, "wrote outside output %d: %" PRId64 " bytes before it and %" PRId64 " behind it", i, before, behind);
+        }
+    }
+    return ASSAY_OK;
 }
 
 void plugin_program_clear(plugin_program *p) {

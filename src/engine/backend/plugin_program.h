@@ -19,6 +19,8 @@ typedef struct plugin_program {
 /* Translates g, which must outlive it. with_memory: the outputs get memory; else their views have none, as the plug-in makes them itself.
    To be cleared also where it fails. OUT_OF_MEMORY; what op_infer fails with. */
 status plugin_program_make(plugin_program *p, const graph *g, bool with_memory, error *err);
+/* Whether anything was written around the memory of the outputs: INVALID with which and how much. */
+status plugin_program_is_whole(const plugin_program *p, error *err);
 void plugin_program_clear(plugin_program *p);
 
 #endif

@@ -84,8 +84,8 @@ static status work_through(job *j, point_context *context, operators_profile *tr
         if (result == ASSAY_OK) {
             result = send_records(j, records, err);
         }
+        TRY(result); /* nothing is released: the process ends, and its memory may be damaged */
         arena_clear(&memory);
-        TRY(result);
     }
     j->progress->backend = -1;
     j->progress->stage = STAGE_CLOSE;
@@ -123,6 +123,7 @@ static status worker_body_of_job(worker_link *link, void *self, error *err) {
         result = operators_profile_end(&trace, err);
     } else {
         operators_profile_abandon(&trace);
+        return result;
     }
     cache_evictor_clear(&evictor);
     for (size_t b = 0; b < j->options->n_backends; b++) {

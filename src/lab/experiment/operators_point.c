@@ -145,6 +145,11 @@ static status expect(point *p, error *err) {
                        : expectation_make(p->memory, &w->bound.call, &w->inferred, seed, &p->expected, err);
 }
 
+/* Ends the worker where a plan has written what is nobody's to write: its supervisor hears who, and goes on with a new one. */
+static status stop_if_damaged(const plan *ready, error *err) {
+    return ready->is_whole != NULL ? ready->is_whole((plan *)ready, err) : ASSAY_OK;
+}
+
 static status check_plan(point *p, size_t b, error *err) {
     record *r = &p->records[b];
     plan *ready = p->plans[b];
@@ -155,6 +160,7 @@ static status check_plan(point *p, size_t b, error *err) {
     profile_set_backend(p->context->profile, r->backend);
     if (ran == ASSAY_OK) {
         ran = profile_run(p->context->profile, ready, &p->work.g, &reason);
+        TRY(stop_if_damaged(ready, err));
     }
     if (ran != ASSAY_OK) {
         set_verdict(p->memory, r, status_of(ran), reason.message);
@@ -354,9 +360,13 @@ status point_run(arena *memory, const point_context *context, const operators_po
         point_record_base(memory, o, what, context->names, b, &records[b]);
     }
     p.plans = arena_make(memory, p.n_backends, sizeof *p.plans);
-    status result = p.plans != NULL ? run_stages(&p, err) : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+    if (p.plans == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+    }
+    TRY(run_stages(&p, err));
+    status result = ASSAY_OK;
     operators_profile_point(context->profile, what, from);
-    for (size_t b = 0; p.plans != NULL && b < p.n_backends; b++) {
+    for (size_t b = 0; b < p.n_backends; b++) {
         if (p.plans[b] != NULL) {
             result = result == ASSAY_OK ? enter(&p, STAGE_RELEASE, (int32_t)b, err) : result;
             p.plans[b]->release(p.plans[b]);

@@ -51,7 +51,7 @@ void point_record_base(arena *memory, const operators_options *options, const op
                        const operators_backend *backends, size_t b, record *out);
 
 /* Measures the point on every backend b with excluded[b] false and writes records[b]; all in `memory`. Fails only when the
-   worker cannot go on (the supervisor is gone). */
+   worker cannot go on: the supervisor is gone, or a plug-in has written where nothing is its own. Then nothing is released. */
 status point_run(arena *memory, const point_context *context, const operators_point *point, const bool *excluded,
                  record *records, error *err);
 
