@@ -101,6 +101,23 @@ class Faults(Case):
                         self.assertIn(word, r["reason"])
                         self.assertIsNone(r["median_ns"])
 
+    def test_the_innocent_are_not_blamed(self):
+        """A worker that dies while one backend is at work may have been damaged by another: each is tried alone."""
+        environment = {"XDG_CACHE_HOME": self.path("cache")}
+        compiled = ["--backend", "compiled", *REFERENCE, "--max-samples", "1"]
+        records = self.records("--inputs", self.inputs, "--backend", plugin("harms_others"), *compiled, env=environment)
+        self.assertEqual(sorted((r["backend"], r["status"]) for r in records),
+                         [("compiled", "ok"), ("harms_others", "ok"), ("reference", "ok")])
+        self.assertTrue(all(r["median_ns"] > 0 for r in records))
+
+    def test_the_guilty_among_several_plugins(self):
+        for guilty in ("run_crashes", "release_crashes", "writes_behind"):
+            with self.subTest(plugin=guilty):
+                records = self.run_with(plugin(guilty), "--backend", EXAMPLE, "--backend", plugin("prints"), code=1)
+                self.check_others(records)
+                self.assertEqual(sorted((r["sample_index"], r["backend"]) for r in records if r["status"] != "ok"), [(0, guilty), (1, guilty)])
+                self.assertEqual(len(records), 8)
+
     def test_refusals(self):
         for name, words in REFUSALS.items():
             with self.subTest(plugin=name):

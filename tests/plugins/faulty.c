@@ -38,6 +38,7 @@ enum fault {
     FAULT_ODD_PRECISION,
     FAULT_WRITES_BEHIND,
     FAULT_WRITES_BEFORE,
+    FAULT_HARMS_OTHERS, /* whoever starts a process in this one after it has been prepared crashes */
 };
 
 /* FAULT and NAME come from the build, one plug-in for each. */
@@ -66,6 +67,11 @@ static void crash(void) {
     *nowhere = 1;
 }
 
+static void crash_on_signal(int number) {
+    (void)number;
+    crash();
+}
+
 static assay_status prepare(void *state, const assay_program *program, assay_plan **out, assay_plan_facts *facts,
                             assay_error *error) {
     (void)state;
@@ -89,6 +95,9 @@ static assay_status prepare(void *state, const assay_program *program, assay_pla
     }
     if (fault == FAULT_PREPARE_CRASHES) {
         crash();
+    }
+    if (fault == FAULT_HARMS_OTHERS) {
+        signal(SIGCHLD, crash_on_signal);
     }
     const assay_tensor_view *output = &program->tensors[program->outputs[0]];
     assay_plan *plan = malloc(sizeof *plan);
