@@ -11,7 +11,9 @@
    - `run` reads the inputs' present values (assay changes them between runs) and writes every element of every output.
    - Errors are a status and a message, one line of text; UNSUPPORTED with a reason is an ordinary answer. A plug-in that crashes or
      hangs costs its own row of the report and nothing else: it runs in a worker process.
-   - Calls come from one thread at a time. How many threads `run` may use is told in `configure`. */
+   - Calls come from one thread at a time. How many threads `run` may use is told in `configure`. What a call changes for the whole
+     process, the number of OpenMP threads and the floating-point environment, assay puts back before others have their turn; the
+     rest (locale, signals, working directory, files that it has not opened) is to be left alone. */
 #ifndef ASSAY_BACKEND_H
 #define ASSAY_BACKEND_H
 

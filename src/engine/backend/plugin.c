@@ -3,6 +3,7 @@
 #include "engine/backend/backend.h"
 
 #include "base/text.h"
+#include "device/process_state.h"
 #include "engine/backend/plugin_program.h"
 
 #include <dlfcn.h>
@@ -155,7 +156,10 @@ static status output(plan *base, int i, tensor *out, error *err) {
     }
     assay_tensor_view view = {0};
     error said = {0};
-    TRY(answered_as(p->table->output(p->theirs, i, &view, &said), &said, err));
+    const process_state ours = process_state_read();
+    assay_status theirs = p->table->output(p->theirs, i, &view, &said);
+    process_state_restore(&ours);
+    TRY(answered_as(theirs, &said, err));
     return tensor_of_view(&view, out, err);
 }
 
@@ -166,7 +170,9 @@ static status is_whole(plan *base, error *err) {
 static void release(plan *base) {
     plugin_plan *p = (plugin_plan *)base;
     if (p->theirs != NULL) {
+        const process_state ours = process_state_read();
         p->table->release(p->theirs);
+        process_state_restore(&ours);
     }
     plugin_program_clear(&p->program);
     free(p);
@@ -177,7 +183,10 @@ static status prepare_plan(plugin_backend *b, plugin_plan *p, const graph *g, er
     error said = {0};
     TRY(plugin_program_make(&p->program, g, b->table->output == NULL, err));
     assay_plan *theirs = NULL;
-    TRY(answered_as(b->table->prepare(b->table->state, &p->program.lent, &theirs, &facts, &said), &said, err));
+    const process_state ours = process_state_read();
+    assay_status prepared = b->table->prepare(b->table->state, &p->program.lent, &theirs, &facts, &said);
+    process_state_restore(&ours);
+    TRY(answered_as(prepared, &said, err));
     p->theirs = theirs;
     if (facts.precision > ASSAY_NARROW_SUMS) {
         return fail(err, ASSAY_INVALID, "the plug-in says that it computes in precision %d, expected one from 0 to %d", (int)facts.precision,
@@ -225,7 +234,9 @@ static status covers(backend *base, const op *o, error *err) {
 static void close_plugin(backend *base) {
     plugin_backend *b = (plugin_backend *)base;
     if (b->table != NULL && b->table->close != NULL) {
+        const process_state ours = process_state_read();
         b->table->close(b->table->state);
+        process_state_restore(&ours);
     }
     /* The library stays mapped: it may have left threads or exit handlers behind, and the process ends soon. */
     free(b->name);
@@ -270,6 +281,7 @@ static status set_options(plugin_backend *b, const char *options, error *err) {
 }
 
 static status open_table(plugin_backend *b, const char *path, const char *options, error *err) {
+    const int threads = omp_get_max_threads(); /* before anything of theirs runs */
     /* RTLD_LOCAL: a plug-in's libraries (another oneDNN, another OpenMP) stay out of ours. */
     b->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (b->library == NULL) {
@@ -291,7 +303,7 @@ static status open_table(plugin_backend *b, const char *path, const char *option
     b->table = table;
     TRY(set_options(b, options, err));
     error said = {0};
-    return table->configure != NULL ? answered_as(table->configure(table->state, omp_get_max_threads(), &said), &said, err) : ASSAY_OK;
+    return table->configure != NULL ? answered_as(table->configure(table->state, threads, &said), &said, err) : ASSAY_OK;
 }
 
 status backend_plugin_open(const char *path, backend **out, error *err) {
@@ -303,8 +315,10 @@ status backend_plugin_open(const char *path, backend **out, error *err) {
     const char *end = strstr(path, ".so:");
     size_t length = end != NULL ? (size_t)(end - path) + strlen(".so") : strlen(path);
     char *file = strndup(path, length);
+    const process_state ours = process_state_read(); /* loading changes it as well: -ffast-math has subnormals flushed from then on */
     status result = file != NULL ? open_table(b, file, path[length] == ':' ? path + length + 1 : "", err)
                                  : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plug-in");
+    process_state_restore(&ours);
     free(file);
     if (result != ASSAY_OK) {
         close_plugin(&b->base);

@@ -2,7 +2,7 @@
 /* The stages of one point, in the order of the data: inputs, expectation, plans, verdicts, samples, records. */
 #include "lab/experiment/operators_point.h"
 
-#include "device/instructions.h"
+#include "device/process_state.h"
 #include "lab/experiment/operators_check.h"
 #include "lab/experiment/operators_profile.h"
 #include "lab/experiment/repro.h"
@@ -93,6 +93,7 @@ typedef struct point {
     output_memory outputs; /* the same for all plans: what differs between them is their code */
     plan **plans;          /* NULL where there is none */
     record *records;
+    double *checked_ns;    /* what the checked run took; 0 where there was none */
     const bool *excluded;
     memory_range *ranges;
     size_t n_ranges;
@@ -159,7 +160,11 @@ static status check_plan(point *p, size_t b, error *err) {
     int64_t from = profile_now(p->context->profile);
     profile_set_backend(p->context->profile, r->backend);
     if (ran == ASSAY_OK) {
+        const process_state ours = process_state_read();
+        int64_t begun = clock_now_ns(&p->context->clock);
         ran = profile_run(p->context->profile, ready, &p->work.g, &reason);
+        p->checked_ns[b] = (double)(clock_now_ns(&p->context->clock) - begun);
+        process_state_restore(&ours);
         TRY(stop_if_damaged(ready, err));
     }
     if (ran != ASSAY_OK) {
@@ -262,6 +267,7 @@ static status measure(point *p, error *err) {
         }
         args[n] = (subject){.p = p, .plan = p->plans[b], .index = (int32_t)b};
         subjects[n] = (sample_subject){.name = p->records[b].backend,
+                                       .expected_ns = p->checked_ns[b],
                                        .run = run_subject,
                                        .before = p->work.kept.n > 0 ? restore_subject : NULL,
                                        .restores_each_run = p->work.kept.n > 0,
@@ -360,7 +366,8 @@ status point_run(arena *memory, const point_context *context, const operators_po
         point_record_base(memory, o, what, context->names, b, &records[b]);
     }
     p.plans = arena_make(memory, p.n_backends, sizeof *p.plans);
-    if (p.plans == NULL) {
+    p.checked_ns = arena_make(memory, p.n_backends, sizeof *p.checked_ns);
+    if (p.plans == NULL || p.checked_ns == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
     }
     TRY(run_stages(&p, err));
