@@ -9,9 +9,11 @@
    Rules that keep a plug-in honest and safe:
    - Everything passed in is borrowed: a program outlives its plan, the backend outlives its plans.
    - `run` reads the inputs' present values (assay changes them between runs) and writes every element of every output.
-   - Errors are a status and a message; UNSUPPORTED with a reason is an ordinary answer. A plug-in that crashes or hangs
-     costs its own row of the report and nothing else: it runs in a worker process.
-   - Calls come from one thread at a time. How many threads `run` may use is told in `configure`. */
+   - Errors are a status and a message, one line of text; UNSUPPORTED with a reason is an ordinary answer. A plug-in that crashes or
+     hangs costs its own row of the report and nothing else: it runs in a worker process.
+   - Calls come from one thread at a time. How many threads `run` may use is told in `configure`. What a call changes for the whole
+     process, the number of OpenMP threads and the floating-point environment, assay puts back before others have their turn; the
+     rest (locale, signals, working directory, files that it has not opened) is to be left alone. */
 #ifndef ASSAY_BACKEND_H
 #define ASSAY_BACKEND_H
 
@@ -96,12 +98,16 @@ typedef struct assay_node {
     const int32_t *outputs; /* indices into the program's tensors */
     uint64_t seed;          /* of random operators */
     bool is_view;           /* outputs alias argument 0's memory: there is nothing to compute */
-    bool is_in_place;       /* output 0 is argument 0 */
+    bool is_in_place;       /* argument 0 is written, and output 0 is what it is then. See assay_program for which memory that is */
 } assay_node;
 
 /* A straight line of calls. Tensors are named by index. Inputs and outputs have memory; outputs are laid out as ATen lays
    them out. Outputs may come from any node. One that is a view of a value inside the program has memory of its own, and the
-   values are to be written there. */
+   values are to be written there.
+   What a call writes in place has another index behind it than before it. Where that is an input of the program, or a view of
+   one, both are described over the input's memory, which must hold the new values. A value made inside the program has no memory
+   before nor behind, unless one of the two is an output of the program: that one has memory of its own. Later calls that name the
+   old index, or a view of it, see what was written, as in ATen. */
 typedef struct assay_program {
     const assay_tensor_view *tensors;
     const assay_node *nodes;
@@ -144,8 +150,8 @@ typedef struct assay_backend {
     assay_status (*run)(assay_plan *plan, assay_error *error);
     void (*release)(assay_plan *plan);
     /* For a plug-in that must make outputs itself (a library that returns fresh tensors): describes output i of the last
-       run; the description and its memory hold until the next run or release. NULL: outputs are written where the program
-       says. */
+       run; the description and its memory hold until the next run or release. Not called before the first run. The program's
+       outputs have no memory then. NULL: outputs are written where the program says. */
     assay_status (*output)(assay_plan *plan, int32_t i, assay_tensor_view *out, assay_error *error);
     /* Called once at the end. May be NULL. */
     void (*close)(void *state);

@@ -30,15 +30,13 @@ static size_t whole_pages(size_t size_bytes, size_t page) {
 }
 
 /* malloc serves small sizes from a thread's own list in a few instructions, posix_memalign in hundreds: so the alignment is
-   made here, and the block's own address kept right before it. */
-static void *cpu_alloc(const device *d, size_t size_bytes, int place) {
-    (void)d;
+   made here, and the block's own address kept right before it, and before what is wanted `before` it: a multiple of the alignment. */
+static char *place_in_block(size_t size_bytes, int place, size_t before, size_t behind) {
     if (size_bytes > SIZE_MAX / 2) {
         return NULL;
     }
     size_t align = align_for(size_bytes), into = place_into(size_bytes, place);
-    /* A tail of one cache line lets vector loops read (never use) past the last element. */
-    size_t needed = into + size_bytes + ALIGN_BYTES;
+    size_t needed = before + into + size_bytes + behind;
     needed = align == LARGE_PAGE_BYTES ? whole_pages(needed, align) : needed;
     char *block = malloc(align + needed);
     if (block == NULL) {
@@ -50,17 +48,66 @@ static void *cpu_alloc(const device *d, size_t size_bytes, int place) {
     }
     char *memory = pages + into;
     memcpy(memory - sizeof block, &block, sizeof block);
-    return memory;
+    return memory + before;
+}
+
+static void free_block(char *memory, size_t before) {
+    if (memory != NULL) {
+        char *block;
+        memcpy(&block, memory - before - sizeof block, sizeof block);
+        free(block);
+    }
+}
+
+static void *cpu_alloc(const device *d, size_t size_bytes, int place) {
+    (void)d;
+    /* A tail of one cache line lets vector loops read (never use) past the last element. */
+    return place_in_block(size_bytes, place, 0, ALIGN_BYTES);
 }
 
 static void cpu_free(const device *d, void *memory, size_t size_bytes) {
     (void)d;
     (void)size_bytes;
+    free_block(memory, 0);
+}
+
+/* --- with margins --- */
+
+/* MARGIN_BYTES: rows that are one too many, as far as a kernel that takes a wrong size by mistake will write, for tensors of usual rows. */
+enum { MARGIN_BYTES = 16 * PAGE_BYTES, MARGIN_PATTERN = 0x6b };
+
+/* Whole alignments, so that the memory lies as device_cpu's does. */
+static size_t room_before(size_t size_bytes) {
+    size_t align = align_for(size_bytes);
+    return align > MARGIN_BYTES ? align : MARGIN_BYTES;
+}
+
+static void *guarded_alloc(const device *d, size_t size_bytes, int place) {
+    (void)d;
+    char *memory = place_in_block(size_bytes, place, room_before(size_bytes), MARGIN_BYTES);
     if (memory != NULL) {
-        char *block;
-        memcpy(&block, (char *)memory - sizeof block, sizeof block);
-        free(block);
+        memset(memory - MARGIN_BYTES, MARGIN_PATTERN, MARGIN_BYTES);
+        memset(memory + size_bytes, MARGIN_PATTERN, MARGIN_BYTES);
     }
+    return memory;
+}
+
+static void guarded_free(const device *d, void *memory, size_t size_bytes) {
+    (void)d;
+    free_block(memory, room_before(size_bytes));
+}
+
+static int64_t changed_in(const char *margin) {
+    int64_t n = 0;
+    for (size_t i = 0; i < MARGIN_BYTES; i++) {
+        n += margin[i] != MARGIN_PATTERN;
+    }
+    return n;
+}
+
+void device_guarded_changes(const void *memory, size_t size_bytes, int64_t *before, int64_t *behind) {
+    *before = changed_in((const char *)memory - MARGIN_BYTES);
+    *behind = changed_in((const char *)memory + size_bytes);
 }
 
 static void *meta_alloc(const device *d, size_t size_bytes, int place) {
@@ -81,6 +128,12 @@ const device device_cpu = {.name = "cpu",
                            .has_memory = true,
                            .alloc = cpu_alloc,
                            .free = cpu_free};
+
+const device device_guarded = {.name = "cpu",
+                               .doc = "this machine's processors, margins around each tensor",
+                               .has_memory = true,
+                               .alloc = guarded_alloc,
+                               .free = guarded_free};
 
 const device device_meta = {.name = "meta",
                             .doc = "shapes and strides only, no memory",

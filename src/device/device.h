@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct device device;
 
@@ -23,6 +24,11 @@ struct device {
 
 /* The process's own memory. Freed blocks go back to the C library. Threads: any. */
 extern const device device_cpu;
+/* The same for code that is not trusted: the memory lies as device_cpu's does, with 64 KiB before and behind it in which a write shows. In
+   no listing. */
+extern const device device_guarded;
+/* How many bytes of the margins are not as device_guarded made them, of memory that it gave out. Reads 128 KiB. */
+void device_guarded_changes(const void *memory, size_t size_bytes, int64_t *before, int64_t *behind);
 /* Shapes only: nothing is ever allocated. */
 extern const device device_meta;
 

@@ -15,11 +15,21 @@ REFERENCE = ["--backend", "reference", "--baseline", "reference"]
 ROWS = {
     "prepare_crashes": ("failed", "SIGSEGV", 1),
     "run_crashes": ("failed", "SIGSEGV", 1),
+    "release_crashes": ("failed", "in use while releasing on release_crashes", 1),
     "exits": ("failed", "exit", 1),
     "wrong_result": ("mismatch", "", 4),
     "unwritten": ("mismatch", "is nan, expected ", 4),
     "unsupported": ("unsupported", "not today", 0),
     "prints": ("ok", "", 0),
+    "no_status": ("failed", "the plug-in answered 77, which is no status", 1),
+    "no_message": ("unsupported", "unsupported", 0),
+    "bad_message": ("unsupported", "two lines  [31mxxx", 0),
+    "output_breaks": ("failed", "device lost", 1),
+    "output_of_nothing": ("failed", "elements without memory", 1),
+    "output_without_sizes": ("failed", "without their sizes", 1),
+    "odd_precision": ("failed", "in precision 200", 1),
+    "writes_behind": ("failed", "wrote outside output 0: 0 bytes before it and 2400 behind it while checking on writes_behind", 1),
+    "writes_before": ("failed", "wrote outside output 0: 4 bytes before it and 0 behind it while checking on writes_before", 1),
     "output_fails": ("unsupported", "its results cannot be shown", 0),
     "keeps_program": ("ok", "", 0),
     "no_room": ("skipped", "123 bytes of work space beside the tensors, the limit is", 0),
@@ -95,6 +105,23 @@ class Faults(Case):
                     if status != "ok":
                         self.assertIn(word, r["reason"])
                         self.assertIsNone(r["median_ns"])
+
+    def test_the_innocent_are_not_blamed(self):
+        """A worker that dies while one backend is at work may have been damaged by another: each is tried alone."""
+        environment = {"XDG_CACHE_HOME": self.path("cache")}
+        compiled = ["--backend", "compiled", *REFERENCE, "--max-samples", "1"]
+        records = self.records("--inputs", self.inputs, "--backend", plugin("harms_others"), *compiled, env=environment)
+        self.assertEqual(sorted((r["backend"], r["status"]) for r in records),
+                         [("compiled", "ok"), ("harms_others", "ok"), ("reference", "ok")])
+        self.assertTrue(all(r["median_ns"] > 0 for r in records))
+
+    def test_the_guilty_among_several_plugins(self):
+        for guilty in ("run_crashes", "release_crashes", "writes_behind"):
+            with self.subTest(plugin=guilty):
+                records = self.run_with(plugin(guilty), "--backend", EXAMPLE, "--backend", plugin("prints"), code=1)
+                self.check_others(records)
+                self.assertEqual(sorted((r["sample_index"], r["backend"]) for r in records if r["status"] != "ok"), [(0, guilty), (1, guilty)])
+                self.assertEqual(len(records), 8)
 
     def test_refusals(self):
         for name, words in REFUSALS.items():

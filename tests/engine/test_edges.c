@@ -102,6 +102,7 @@ static const taken_program taken[] = {
     {RUNNING_GRADIENT("3, 2, 8, 8", "bf16", ", memory_format=torch.channels_last") "%r = select.int(%d, 3, 0)\n", 2, {1, 1}},
     /* more than double has digits for */
     {TWOS("i64") "%j = sub.Scalar(%x, 2)\n%r = index_add(%x, 0, %j, %x, alpha=9007199254740993)\n", 2, {3 * 0x1p54 + 8, 2}},
+    {TWOS("i64") "%y = view(%x, [3, 1])\n%z = view(%x, [1, 3])\n%r = addmm(%z, %y, %z, beta=2, alpha=9007199254740993)\n", 2, {0x1p55 + 8, 0x1p55 + 8}},
     {TWOS("i64") "%y = view(%x, [1, 3, 1, 1])\n%w = view(%x, [1, 3, 1, 1])\n%b = new_full(%x, [1], 9007199254740993)\n"
      "%r = convolution(%y, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n", 1, {0x1p53 + 13}},
     {TWOS("i64") "%m = gt.Scalar(%x, 1)\n%y = masked_fill.Scalar(%x, %m, 9223372036854775807)\n%r = add.Scalar(%y, 1)\n", 2, {-0x1p63, -0x1p63}},

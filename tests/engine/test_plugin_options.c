@@ -4,6 +4,8 @@
 
 #include "engine/backend/backend.h"
 
+#include <fenv.h>
+#include <omp.h>
 #include <string.h>
 
 static void expect_name(const char *path, const char *name) {
@@ -31,6 +33,16 @@ static void test_options_are_part_of_the_name(void **state) {
     expect_name(NEW_PLUGIN ":good", "opt:good");
 }
 
+static void test_the_process_is_as_before(void **state) {
+    (void)state;
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(3);
+    expect_name(NEW_PLUGIN ":good", "opt:good");
+    assert_int_equal(fegetround(), FE_TONEAREST);
+    assert_int_equal(omp_get_max_threads(), 3);
+    omp_set_num_threads(threads);
+}
+
 static void test_unknown_option(void **state) {
     (void)state;
     expect_refusal(NEW_PLUGIN ":bad=1", "expected the option 'good', got 'bad=1'");
@@ -45,6 +57,7 @@ static void test_table_of_the_first_length(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options_are_part_of_the_name),
+        cmocka_unit_test(test_the_process_is_as_before),
         cmocka_unit_test(test_unknown_option),
         cmocka_unit_test(test_table_of_the_first_length),
     };

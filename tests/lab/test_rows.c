@@ -297,7 +297,8 @@ static status run_eager(trial *t, error *err) {
     TRY(t->f->eager->prepare(t->f->eager, &g, &t->plan, err));
     TRY(expectation_poison(&expected, t->plan, err));
     TRY(t->plan->run(t->plan, err));
-    return expectation_check(&expected, t->plan, &stats, err);
+    bool differs;
+    return expectation_check(&expected, t->plan, &stats, &differs, err);
 }
 
 static status bind_trial(trial *t, error *err) {

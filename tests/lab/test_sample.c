@@ -4,7 +4,9 @@
 
 #include "unit.h"
 
+#include <fenv.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
@@ -248,6 +250,69 @@ static void nobody_pays_for_upper_halves_of_others(void **state) {
     arena_clear(&a);
 }
 #endif
+
+typedef struct meddler {
+    fake_clock *clock;
+    bool meddles;
+    int runs, wrong;
+} meddler;
+
+static status meddle(void *arg, error *err) {
+    (void)err;
+    meddler *m = arg;
+    int wrong = omp_get_max_threads() != 2;
+#pragma omp parallel reduction(+ : wrong)
+    wrong += fegetround() != FE_TONEAREST;
+    m->wrong += wrong > 0;
+    m->runs++;
+    if (m->meddles) {
+#pragma omp parallel
+        fesetround(FE_UPWARD);
+        omp_set_num_threads(1);
+    }
+    clock_fake_advance(m->clock, 20000000);
+    return ASSAY_OK;
+}
+
+static void what_one_changes_for_all_is_put_back(void **state) {
+    (void)state;
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(2);
+    fake_clock clock = {.step_ns = 0};
+    meddler one = {.clock = &clock, .meddles = true}, other = {.clock = &clock};
+    sample_subject subjects[] = {{.name = "one", .run = meddle, .arg = &one}, {.name = "other", .run = meddle, .arg = &other}};
+    sample_options options = {.repeats = 4, .clock = clock_fake(&clock)};
+    sample_series series[2];
+    arena a = {0};
+    assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+    assert_true(other.runs > 4);
+    assert_int_equal(other.wrong, 0);
+    assert_int_equal(fegetround(), FE_TONEAREST);
+    omp_set_num_threads(threads);
+    arena_clear(&a);
+}
+
+/* One takes a quarter of the time, or more than all of it: the other has samples all the same. */
+static void a_slow_subject_leaves_time_for_the_others(void **state) {
+    (void)state;
+    static const int64_t slow_ns[] = {220000000, 900000000};
+    for (size_t i = 0; i < countof(slow_ns); i++) {
+        fake_clock clock = {.step_ns = 0};
+        toy toys[] = {{.clock = &clock, .cost_ns = slow_ns[i]}, {.clock = &clock, .cost_ns = 5000}};
+        sample_subject subjects[] = {subject_of(&toys[0]), subject_of(&toys[1])};
+        subjects[0].expected_ns = (double)slow_ns[i];
+        subjects[1].expected_ns = 5000;
+        sample_options options = {.repeats = 3, .clock = clock_fake(&clock)};
+        options.deadline_ns = clock.now_ns + 800000000;
+        sample_series series[2];
+        arena a = {0};
+        assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+        assert_int_equal(series[1].result, ASSAY_OK);
+        assert_true(series[1].n_samples >= 1);
+        assert_int_equal(series[0].result, i == 0 ? ASSAY_OK : ASSAY_TIMEOUT);
+        arena_clear(&a);
+    }
+}
 
 static void inputs_are_restored_before_every_run(void **state) {
     (void)state;
@@ -505,6 +570,8 @@ int main(void) {
 #if defined(__x86_64__)
         cmocka_unit_test(nobody_pays_for_upper_halves_of_others),
 #endif
+        cmocka_unit_test(what_one_changes_for_all_is_put_back),
+        cmocka_unit_test(a_slow_subject_leaves_time_for_the_others),
         cmocka_unit_test(inputs_are_restored_before_every_run),
         cmocka_unit_test(restored_runs_are_looped_too),
         cmocka_unit_test(a_failing_subject_leaves_the_others_alone),

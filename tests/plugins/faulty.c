@@ -32,6 +32,17 @@ enum fault {
     FAULT_CRASHES_LATER,   /* after the checked run */
     FAULT_DOES_NOTHING,    /* whatever the operator */
     FAULT_MASK_UNWRITTEN,  /* of native_dropout outside training */
+    FAULT_RELEASE_CRASHES,
+    FAULT_NO_STATUS,
+    FAULT_NO_MESSAGE,
+    FAULT_BAD_MESSAGE,
+    FAULT_OUTPUT_BREAKS,
+    FAULT_OUTPUT_OF_NOTHING,
+    FAULT_OUTPUT_WITHOUT_SIZES,
+    FAULT_ODD_PRECISION,
+    FAULT_WRITES_BEHIND,
+    FAULT_WRITES_BEFORE,
+    FAULT_HARMS_OTHERS, /* whoever starts a process in this one after it has been prepared crashes */
 };
 
 /* FAULT and NAME come from the build, one plug-in for each. */
@@ -42,6 +53,7 @@ struct assay_plan {
     const float *input;
     float *output;
     int64_t n;
+    bool has_run;
 };
 
 static assay_status answer(assay_error *error, assay_status code, const char *message) {
@@ -59,11 +71,27 @@ static void crash(void) {
     *nowhere = 1;
 }
 
+static void crash_on_signal(int number) {
+    (void)number;
+    crash();
+}
+
 static assay_status prepare(void *state, const assay_program *program, assay_plan **out, assay_plan_facts *facts,
                             assay_error *error) {
     (void)state;
-    (void)facts;
     const char *served = fault == FAULT_MASK_UNWRITTEN ? "native_dropout.default" : "relu.default";
+    if (fault == FAULT_NO_STATUS) {
+        return (assay_status)77;
+    }
+    if (fault == FAULT_NO_MESSAGE) {
+        return ASSAY_UNSUPPORTED;
+    }
+    if (fault == FAULT_BAD_MESSAGE) {
+        memset(error->message, 'x', sizeof error->message); /* without an end */
+        memcpy(error->message, "two\nlines \033[31m", 15);
+        return ASSAY_UNSUPPORTED;
+    }
+    facts->precision = fault == FAULT_ODD_PRECISION ? 200 : ASSAY_WIDE;
     if (fault == FAULT_UNSUPPORTED || (fault != FAULT_DOES_NOTHING && strcmp(program->nodes[0].op, served) != 0)) {
         return answer(error, ASSAY_UNSUPPORTED, "not today");
     }
@@ -72,6 +100,9 @@ static assay_status prepare(void *state, const assay_program *program, assay_pla
     }
     if (fault == FAULT_PREPARE_CRASHES) {
         crash();
+    }
+    if (fault == FAULT_HARMS_OTHERS) {
+        signal(SIGCHLD, crash_on_signal);
     }
     const assay_tensor_view *output = &program->tensors[program->outputs[0]];
     assay_plan *plan = malloc(sizeof *plan);
@@ -104,6 +135,10 @@ static assay_status eat(assay_error *error) {
 static bool has_run;
 
 static assay_status run(assay_plan *plan, assay_error *error) {
+    plan->has_run = true;
+    if (plan->output == NULL) {
+        return ASSAY_OK; /* into memory of its own, it would say */
+    }
     switch (fault) {
     case FAULT_RUN_CRASHES:
         crash();
@@ -117,8 +152,7 @@ static assay_status run(assay_plan *plan, assay_error *error) {
     case FAULT_EXITS:
         exit(0);
     case FAULT_DOES_NOTHING:
-    case FAULT_OUTPUT_FAILS:
-        return ASSAY_OK; /* into memory of its own, the second would say */
+        return ASSAY_OK;
     case FAULT_MASK_UNWRITTEN:
         memcpy(plan->output, plan->input, (size_t)plan->n * sizeof *plan->output);
         return ASSAY_OK;
@@ -147,6 +181,12 @@ static assay_status run(assay_plan *plan, assay_error *error) {
     for (int64_t i = 0; i < n; i++) {
         plan->output[i] = plan->input[i] <= 0 ? 0 : plan->input[i];
     }
+    for (int64_t i = 0; fault == FAULT_WRITES_BEHIND && i < 600; i++) {
+        plan->output[plan->n + i] = 7;
+    }
+    if (fault == FAULT_WRITES_BEFORE) {
+        plan->output[-1] = 7;
+    }
     if (fault == FAULT_WRONG_RESULT && n > 0) {
         plan->output[n / 2] += 1;
     }
@@ -155,14 +195,29 @@ static assay_status run(assay_plan *plan, assay_error *error) {
 
 static void release(assay_plan *plan) {
     free(plan);
+    if (fault == FAULT_RELEASE_CRASHES) {
+        crash();
+    }
 }
 
 static assay_status output(assay_plan *plan, int32_t i, assay_tensor_view *out, assay_error *error) {
-    (void)plan;
-    (void)i;
-    (void)out;
-    return answer(error, ASSAY_UNSUPPORTED, "its results cannot be shown");
+    if (!plan->has_run) {
+        crash(); /* nobody may ask before */
+    }
+    if (fault == FAULT_OUTPUT_FAILS) {
+        return answer(error, ASSAY_UNSUPPORTED, "its results cannot be shown");
+    }
+    if (fault == FAULT_OUTPUT_BREAKS) {
+        return answer(error, ASSAY_INTERNAL, "device lost");
+    }
+    *out = plan->program->tensors[plan->program->outputs[i]]; /* which has no memory */
+    out->sizes = fault == FAULT_OUTPUT_WITHOUT_SIZES ? NULL : out->sizes;
+    return ASSAY_OK;
 }
+
+/* What makes its outputs itself, and says so. */
+#define SHOWS_OUTPUT \
+    (FAULT == FAULT_OUTPUT_FAILS || FAULT == FAULT_OUTPUT_BREAKS || FAULT == FAULT_OUTPUT_OF_NOTHING || FAULT == FAULT_OUTPUT_WITHOUT_SIZES)
 
 static void close_state(void *state) {
     (void)state;
@@ -179,7 +234,7 @@ static const assay_backend table = {
     .prepare = prepare,
     .run = run,
     .release = release,
-    .output = FAULT == FAULT_OUTPUT_FAILS ? output : NULL,
+    .output = SHOWS_OUTPUT ? output : NULL,
     .close = close_state,
 };
 

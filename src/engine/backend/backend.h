@@ -18,6 +18,9 @@ struct plan {
        written to (poisoned) where the plan owns it already. */
     status (*output)(plan *p, int i, tensor *out, error *err);
     void (*release)(plan *p);
+    /* Of code that is not trusted: whether it has left alone what is around its outputs. INVALID: it has not, and the process's memory may
+       be damaged. NULL: of the engine's own code, and a plug-in's that makes its outputs. */
+    status (*is_whole)(plan *p, error *err);
     const char *note;  /* something a reader of the number should know, or NULL */
     bool is_fallback;  /* the work is somebody else's kernel called back */
     /* How a compiler cut the work up: its kernels, its calls of a kernel library, and the bytes that all of them read and write,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plug-ins: opens a shared object, translates graphs into the public ABI's plain structs, and calls it. */
+/* Plug-ins: opens a shared object and calls it, trusting nothing that it answers. */
 #include "engine/backend/backend.h"
 
-#include "assay/backend.h"
 #include "base/text.h"
+#include "device/process_state.h"
+#include "engine/backend/plugin_program.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <omp.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,232 +22,60 @@ typedef struct plugin_backend {
 
 typedef struct plugin_plan {
     plan base;
-    arena memory;
     const assay_backend *table;
     assay_plan *theirs;
-    const graph *g;
-    int n_tensors;
-    tensor **tensors; /* by program index */
-    assay_tensor_view *views;
-    outputs own; /* the graph's outputs, with memory */
-    assay_program program; /* lent for as long as the plan lives */
+    plugin_program program;
+    bool has_run;
+    error unheard; /* what a caller that wants no message would have been told: a plug-in may write one unasked */
 } plugin_plan;
 
-/* --- translation ------------------------------------------------------------------------------------------------------ */
+/* --- answers ------------------------------------------------------------------------------------------------------------ */
 
-static void fill_view(assay_tensor_view *v, const tensor *t) {
-    *v = (assay_tensor_view){.data = tensor_data(t),
-                             .sizes = t->sizes,
-                             .strides = t->sparse != NULL ? NULL : t->strides,
-                             .ndim = t->ndim,
-                             .dtype = (int32_t)t->dtype,
-                             .layout = t->sparse != NULL ? ASSAY_SPARSE_COO : ASSAY_STRIDED,
-                             .is_wrapped_number = t->is_wrapped_number};
-}
-
-static status add_view(plugin_plan *p, assay_tensor_view *v, const tensor *t, error *err) {
-    fill_view(v, t);
-    if (t->sparse != NULL) {
-        assay_tensor_view *parts = arena_make(&p->memory, 2, sizeof *parts);
-        if (parts == NULL) {
-            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-        }
-        fill_view(&parts[0], &t->sparse->indices);
-        fill_view(&parts[1], &t->sparse->values);
-        v->indices = &parts[0];
-        v->values = &parts[1];
-        v->is_coalesced = t->sparse->is_coalesced;
-    }
-    return ASSAY_OK;
-}
-
-/* An output of the graph is the one that this plan has memory for. */
-static tensor *own_of(plugin_plan *p, tensor *t) {
-    for (int i = 0; i < p->own.n; i++) {
-        if (p->g->outputs[i] == t) {
-            return &p->own.items[i];
-        }
-    }
-    return t;
-}
-
-static int32_t index_of(const plugin_plan *p, const tensor *t) {
-    for (int i = 0; i < p->n_tensors; i++) {
-        if (p->tensors[i] == t) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-static void add_tensor(plugin_plan *p, tensor *t) {
-    tensor *own = own_of(p, t);
-    if (own != NULL && index_of(p, own) < 0) {
-        p->tensors[p->n_tensors++] = own;
+/* A text of theirs of at most size_bytes made one line that ends: what is no printable character becomes a space. Bytes over 127 are
+   left to whoever writes them. */
+static void clean_text(char *said, size_t size_bytes) {
+    said[size_bytes - 1] = '\0';
+    for (char *c = said; *c != '\0'; c++) {
+        *c = (unsigned char)*c < ' ' || *c == 0x7f ? ' ' : *c;
     }
 }
 
-static size_t count_tensors(const graph *g) {
-    size_t n = 0;
-    for (int i = 0; i < g->n_nodes; i++) {
-        n += (size_t)call_all_tensors(&g->nodes[i].call, NULL, 0) + (size_t)g->nodes[i].out->n;
+/* What a call of theirs answered, as a status that there is and a message that says something. err may be NULL. */
+static status answered(assay_status theirs, error *err) {
+    if (theirs == ASSAY_OK) {
+        return ASSAY_OK;
     }
-    return n;
+    error said = {0};
+    if (err != NULL) {
+        said = *err;
+        clean_text(said.message, sizeof said.message);
+    }
+    bool is_known = (int)theirs > ASSAY_OK && (int)theirs <= ASSAY_INTERNAL;
+    status code = is_known ? theirs : ASSAY_INTERNAL;
+    bool is_empty = strspn(said.message, " ") == strlen(said.message);
+    if (!is_known) {
+        return fail(err, code, "the plug-in answered %d, which is no status%s%s", (int)theirs, is_empty ? "" : ": ", said.message);
+    }
+    return fail(err, code, "%s", is_empty ? assay_status_text(code) : said.message);
 }
 
-static void collect_tensors(plugin_plan *p) {
-    for (int i = 0; i < p->g->n_nodes; i++) {
-        const graph_node *node = &p->g->nodes[i];
-        for (int a = 0; a < node->call.op->signature.n_params; a++) {
-            const arg *argument = &node->call.args[a];
-            if (argument->kind == ARG_TENSOR) {
-                add_tensor(p, argument->tensor);
-            }
-            for (int k = 0; argument->kind == ARG_TENSORS && k < argument->n; k++) {
-                add_tensor(p, argument->tensors[k]);
-            }
-        }
-        for (int k = 0; k < node->out->n; k++) {
-            add_tensor(p, &node->out->items[k]);
-        }
+/* The same of a call that had an error of its own to fill in. */
+static status answered_as(assay_status theirs, error *said, error *err) {
+    status result = answered(theirs, said);
+    if (result != ASSAY_OK && err != NULL) {
+        *err = *said;
     }
-}
-
-static status translate_tensors_of(plugin_plan *p, const arg *from, assay_argument *to, error *err) {
-    int n = from->kind == ARG_TENSOR ? 1 : from->n;
-    int32_t *indices = arena_make(&p->memory, (size_t)n, sizeof *indices);
-    if (indices == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-    }
-    for (int k = 0; k < n; k++) {
-        tensor *t = from->kind == ARG_TENSOR ? from->tensor : from->tensors[k];
-        indices[k] = t != NULL ? index_of(p, own_of(p, t)) : -1;
-    }
-    to->n = n;
-    to->tensors = indices;
-    return ASSAY_OK;
-}
-
-/* The internal kinds and the ABI's are two lists on purpose: the ABI's numbers never change. */
-static const int32_t abi_kinds[] = {
-    [ARG_NONE] = ASSAY_ARG_NONE,       [ARG_TENSOR] = ASSAY_ARG_TENSOR,
-    [ARG_TENSORS] = ASSAY_ARG_TENSORS, [ARG_NUMBER] = ASSAY_ARG_NUMBER,
-    [ARG_INT] = ASSAY_ARG_INT,         [ARG_FLOAT] = ASSAY_ARG_FLOAT,
-    [ARG_BOOL] = ASSAY_ARG_BOOL,       [ARG_STR] = ASSAY_ARG_STR,
-    [ARG_INTS] = ASSAY_ARG_INTS,       [ARG_FLOATS] = ASSAY_ARG_FLOATS,
-    [ARG_BOOLS] = ASSAY_ARG_BOOLS,     [ARG_DTYPE] = ASSAY_ARG_DTYPE,
-    [ARG_LAYOUT] = ASSAY_ARG_LAYOUT,   [ARG_DEVICE] = ASSAY_ARG_DEVICE,
-    [ARG_MEMORY_FORMAT] = ASSAY_ARG_MEMORY_FORMAT, [ARG_GENERATOR] = ASSAY_ARG_GENERATOR,
-};
-
-static status translate_argument(plugin_plan *p, const arg *from, assay_argument *to, error *err) {
-    *to = (assay_argument){.kind = abi_kinds[from->kind], .n = from->n};
-    switch (from->kind) {
-    case ARG_TENSOR:
-    case ARG_TENSORS:
-        return translate_tensors_of(p, from, to, err);
-    case ARG_NUMBER:
-        to->number_category = (int32_t)from->number.category;
-        to->i = from->number.i;
-        to->f = from->number.f;
-        to->imaginary = from->number.im;
-        break;
-    case ARG_INT:
-        to->i = from->i;
-        break;
-    case ARG_BOOL:
-        to->i = from->b;
-        break;
-    case ARG_DTYPE:
-        to->i = (int64_t)from->dtype;
-        break;
-    case ARG_FLOAT:
-        to->f = from->f;
-        break;
-    case ARG_INTS:
-        to->ints = from->ints;
-        break;
-    case ARG_FLOATS:
-        to->floats = from->floats;
-        break;
-    case ARG_BOOLS:
-        to->bools = from->bools;
-        break;
-    case ARG_STR:
-    case ARG_LAYOUT:
-    case ARG_DEVICE:
-    case ARG_MEMORY_FORMAT:
-        to->str = from->str;
-        break;
-    case ARG_NONE:
-    case ARG_GENERATOR:
-        break;
-    }
-    return ASSAY_OK;
-}
-
-static status translate_node(plugin_plan *p, int i, assay_node *to, error *err) {
-    const graph_node *from = &p->g->nodes[i];
-    const signature *s = &from->call.op->signature;
-    assay_argument *arguments = arena_make(&p->memory, (size_t)s->n_params, sizeof *arguments);
-    int32_t *outs = arena_make(&p->memory, (size_t)from->out->n, sizeof *outs);
-    if (arguments == NULL || outs == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-    }
-    for (int a = 0; a < s->n_params; a++) {
-        TRY(translate_argument(p, &from->call.args[a], &arguments[a], err));
-    }
-    for (int k = 0; k < from->out->n; k++) {
-        outs[k] = index_of(p, own_of(p, &from->out->items[k]));
-    }
-    *to = (assay_node){.op = s->full,
-                       .signature = s->text,
-                       .n_arguments = s->n_params,
-                       .n_outputs = from->out->n,
-                       .arguments = arguments,
-                       .outputs = outs,
-                       .seed = from->call.seed,
-                       .is_view = from->call.op->row->is_view,
-                       .is_in_place = from->call.op->in_place};
-    return ASSAY_OK;
-}
-
-static status translate(plugin_plan *p, assay_program *out, error *err) {
-    size_t n = count_tensors(p->g);
-    p->tensors = arena_make(&p->memory, n, sizeof(tensor *));
-    p->views = arena_make(&p->memory, n, sizeof *p->views);
-    assay_node *nodes = arena_make(&p->memory, (size_t)p->g->n_nodes, sizeof *nodes);
-    if (p->tensors == NULL || p->views == NULL || nodes == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-    }
-    collect_tensors(p);
-    for (int i = 0; i < p->n_tensors; i++) {
-        TRY(add_view(p, &p->views[i], p->tensors[i], err));
-    }
-    for (int i = 0; i < p->g->n_nodes; i++) {
-        TRY(translate_node(p, i, &nodes[i], err));
-    }
-    int32_t *outs = arena_make(&p->memory, (size_t)p->own.n, sizeof *outs);
-    if (outs == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-    }
-    for (int i = 0; i < p->own.n; i++) {
-        outs[i] = index_of(p, &p->own.items[i]);
-    }
-    *out = (assay_program){.tensors = p->views,
-                           .nodes = nodes,
-                           .outputs = outs,
-                           .n_tensors = p->n_tensors,
-                           .n_nodes = p->g->n_nodes,
-                           .n_outputs = p->own.n};
-    return ASSAY_OK;
+    return result;
 }
 
 /* --- plans -------------------------------------------------------------------------------------------------------------- */
 
 static status run(plan *base, error *err) {
     plugin_plan *p = (plugin_plan *)base;
-    return p->table->run(p->theirs, err);
+    error *told = err != NULL ? err : &p->unheard;
+    p->has_run = true;
+    assay_status theirs = p->table->run(p->theirs, told);
+    return theirs == ASSAY_OK ? ASSAY_OK : answered(theirs, told);
 }
 
 /* A tensor over memory that the plug-in keeps: the storage frees nothing. */
@@ -270,8 +100,14 @@ static status strided_of_view(const assay_tensor_view *v, tensor *out, error *er
         return fail(err, ASSAY_INVALID, "the plug-in describes an output of unknown dtype %d, unknown layout %d or no strides",
                     (int)v->dtype, (int)v->layout);
     }
+    if (v->sizes == NULL && v->ndim > 0) {
+        return fail(err, ASSAY_INVALID, "the plug-in describes an output of %d dimensions without their sizes", (int)v->ndim);
+    }
     tensor t;
     TRY(tensor_init_strided(&t, (dtype)v->dtype, v->ndim, v->sizes, v->strides, err));
+    if (v->data == NULL && tensor_numel(&t) > 0) {
+        return fail(err, ASSAY_INVALID, "the plug-in describes an output of %" PRId64 " elements without memory", tensor_numel(&t));
+    }
     storage *s = malloc(sizeof *s);
     if (s == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to describe an output");
@@ -307,53 +143,64 @@ static status tensor_of_view(const assay_tensor_view *v, tensor *out, error *err
 
 static status output(plan *base, int i, tensor *out, error *err) {
     plugin_plan *p = (plugin_plan *)base;
-    if (i < 0 || i >= p->own.n) {
-        return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->own.n - 1, i);
+    const outputs *own = &p->program.own;
+    if (i < 0 || i >= own->n) {
+        return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", own->n - 1, i);
     }
     if (p->table->output == NULL) {
-        tensor_share(out, &p->own.items[i]);
+        tensor_share(out, &own->items[i]);
         return ASSAY_OK;
     }
+    if (!p->has_run) {
+        return fail(err, ASSAY_NOT_FOUND, "a plug-in that makes its outputs has none before its first run");
+    }
     assay_tensor_view view = {0};
-    TRY(p->table->output(p->theirs, i, &view, err));
+    error said = {0};
+    const process_state ours = process_state_read();
+    assay_status theirs = p->table->output(p->theirs, i, &view, &said);
+    process_state_restore(&ours);
+    TRY(answered_as(theirs, &said, err));
     return tensor_of_view(&view, out, err);
+}
+
+static status is_whole(plan *base, error *err) {
+    return plugin_program_is_whole(&((plugin_plan *)base)->program, err);
 }
 
 static void release(plan *base) {
     plugin_plan *p = (plugin_plan *)base;
     if (p->theirs != NULL) {
+        const process_state ours = process_state_read();
         p->table->release(p->theirs);
+        process_state_restore(&ours);
     }
-    outputs_clear(&p->own);
-    arena_clear(&p->memory);
+    plugin_program_clear(&p->program);
     free(p);
 }
 
-static status make_outputs(plugin_plan *p, error *err) {
-    if (p->g->n_nodes == 1 && p->g->n_outputs > 0 && p->g->outputs[0]->sparse != NULL) {
-        return op_infer(&p->g->nodes[0].call, &p->own, err); /* indices and values that are not the graph's */
-    }
-    for (int i = 0; i < p->g->n_outputs; i++) {
-        tensor *t = NULL;
-        TRY(outputs_next(&p->own, &t, err));
-        tensor_share(t, p->g->outputs[i]);
-        if (p->table->output == NULL && t->storage == NULL && t->sparse == NULL) {
-            TRY(tensor_allocate_at(t, &device_cpu, i + 1, err));
-        }
-    }
-    return ASSAY_OK;
-}
-
-static status prepare_plan(plugin_backend *b, plugin_plan *p, error *err) {
+static status prepare_plan(plugin_backend *b, plugin_plan *p, const graph *g, error *err) {
     assay_plan_facts facts = {0};
-    TRY(make_outputs(p, err));
-    TRY(translate(p, &p->program, err));
-    status result = b->table->prepare(b->table->state, &p->program, &p->theirs, &facts, err);
-    if (result != ASSAY_OK) {
-        p->theirs = NULL;
-        return result;
+    error said = {0};
+    TRY(plugin_program_make(&p->program, g, b->table->output == NULL, err));
+    assay_plan *theirs = NULL;
+    const process_state ours = process_state_read();
+    assay_status prepared = b->table->prepare(b->table->state, &p->program.lent, &theirs, &facts, &said);
+    process_state_restore(&ours);
+    TRY(answered_as(prepared, &said, err));
+    p->theirs = theirs;
+    if (facts.precision > ASSAY_NARROW_SUMS) {
+        return fail(err, ASSAY_INVALID, "the plug-in says that it computes in precision %d, expected one from 0 to %d", (int)facts.precision,
+                    (int)ASSAY_NARROW_SUMS);
     }
-    p->base.note = facts.note;
+    if (facts.note != NULL) {
+        size_t length = strnlen(facts.note, ASSAY_ERROR_MESSAGE_BYTES);
+        char *note = arena_text(&p->program.memory, facts.note, length);
+        if (note == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan's note");
+        }
+        clean_text(note, length + 1);
+        p->base.note = note;
+    }
     p->base.is_fallback = facts.is_fallback;
     p->base.precision = (assay_precision)facts.precision;
     return ASSAY_OK;
@@ -365,11 +212,9 @@ static status prepare(backend *base, const graph *g, plan **out, error *err) {
     if (p == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
-    p->base = (plan){.run = run, .output = output, .release = release};
+    p->base = (plan){.run = run, .output = output, .release = release, .is_whole = is_whole};
     p->table = b->table;
-    p->g = g;
-    outputs_init(&p->own);
-    status result = prepare_plan(b, p, err);
+    status result = prepare_plan(b, p, g, err);
     if (result != ASSAY_OK) {
         release(&p->base);
         return result;
@@ -380,7 +225,8 @@ static status prepare(backend *base, const graph *g, plan **out, error *err) {
 
 static status covers(backend *base, const op *o, error *err) {
     plugin_backend *b = (plugin_backend *)base;
-    return b->table->covers != NULL ? b->table->covers(b->table->state, o->signature.full, err) : ASSAY_OK;
+    error said = {0};
+    return b->table->covers != NULL ? answered_as(b->table->covers(b->table->state, o->signature.full, &said), &said, err) : ASSAY_OK;
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------------ */
@@ -388,7 +234,9 @@ static status covers(backend *base, const op *o, error *err) {
 static void close_plugin(backend *base) {
     plugin_backend *b = (plugin_backend *)base;
     if (b->table != NULL && b->table->close != NULL) {
+        const process_state ours = process_state_read();
         b->table->close(b->table->state);
+        process_state_restore(&ours);
     }
     /* The library stays mapped: it may have left threads or exit handlers behind, and the process ends soon. */
     free(b->name);
@@ -416,11 +264,12 @@ static status set_options(plugin_backend *b, const char *options, error *err) {
     if (options[0] == '\0') {
         return ASSAY_OK;
     }
-    bool takes = b->table->size_bytes >= sizeof *b->table && b->table->set_options != NULL;
+    bool takes = b->table->size_bytes >= offsetof(assay_backend, set_options) + sizeof b->table->set_options && b->table->set_options != NULL;
     if (!takes) {
         return fail(err, ASSAY_INVALID, "%s takes no options, got '%.200s'", b->table->name, options);
     }
-    TRY(b->table->set_options(b->table->state, options, err));
+    error said = {0};
+    TRY(answered_as(b->table->set_options(b->table->state, options, &said), &said, err));
     text name = {0};
     text_addf(&name, "%s:%s", b->table->name, options);
     if (name.failed) {
@@ -432,6 +281,7 @@ static status set_options(plugin_backend *b, const char *options, error *err) {
 }
 
 static status open_table(plugin_backend *b, const char *path, const char *options, error *err) {
+    const int threads = omp_get_max_threads(); /* before anything of theirs runs */
     /* RTLD_LOCAL: a plug-in's libraries (another oneDNN, another OpenMP) stay out of ours. */
     b->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (b->library == NULL) {
@@ -446,12 +296,14 @@ static status open_table(plugin_backend *b, const char *path, const char *option
     error refusal = {.message = "it gives no reason"};
     const assay_backend *table = entry(ASSAY_BACKEND_ABI, &refusal);
     if (table == NULL) {
+        clean_text(refusal.message, sizeof refusal.message);
         return fail(err, ASSAY_UNSUPPORTED, "%s: refused: %s", path, refusal.message);
     }
     TRY(check_table(path, table, err));
     b->table = table;
     TRY(set_options(b, options, err));
-    return table->configure != NULL ? table->configure(table->state, omp_get_max_threads(), err) : ASSAY_OK;
+    error said = {0};
+    return table->configure != NULL ? answered_as(table->configure(table->state, threads, &said), &said, err) : ASSAY_OK;
 }
 
 status backend_plugin_open(const char *path, backend **out, error *err) {
@@ -463,8 +315,10 @@ status backend_plugin_open(const char *path, backend **out, error *err) {
     const char *end = strstr(path, ".so:");
     size_t length = end != NULL ? (size_t)(end - path) + strlen(".so") : strlen(path);
     char *file = strndup(path, length);
+    const process_state ours = process_state_read(); /* loading changes it as well: -ffast-math has subnormals flushed from then on */
     status result = file != NULL ? open_table(b, file, path[length] == ':' ? path + length + 1 : "", err)
                                  : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plug-in");
+    process_state_restore(&ours);
     free(file);
     if (result != ASSAY_OK) {
         close_plugin(&b->base);

@@ -229,11 +229,6 @@ static double add_summand(ref_ctx *ctx, int out, int64_t flat, double product, d
     return summand + alpha * product;
 }
 
-/* A fraction that scales integers is cut off. */
-static uint64_t whole_of(number n) {
-    return (uint64_t)(n.category < CATEGORY_FLOATING ? n.i : (int64_t)n.f);
-}
-
 /* beta * self + alpha * (product); arguments: self, factor, factor, beta, alpha. With beta 0 self is not read, so that
    its NaN do not matter. Scalars are integers for integer tensors, whose sums are exact modulo 2^64 to the end. */
 static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
@@ -244,7 +239,7 @@ static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
         return part_of(value, flat, both, norm);
     }
     if (dtype_is_integral(o->dtype)) {
-        uint64_t beta = whole_of(call_number(ctx->call, 3)), alpha = whole_of(call_number(ctx->call, 4));
+        uint64_t beta = (uint64_t)number_to_int(call_number(ctx->call, 3)), alpha = (uint64_t)number_to_int(call_number(ctx->call, 4));
         const int64_t *s = beta != 0 ? ref_ints(ctx, 0) : NULL;
         uint64_t summand = s != NULL ? beta * (uint64_t)s[summand_at(self, o, flat)] : 0;
         return ref_wrapped(ctx, out, summand + alpha * product_ints(ctx, 1, flat));

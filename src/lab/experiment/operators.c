@@ -24,6 +24,7 @@ typedef struct job {
     size_t n_points;
     size_t first;              /* where to begin */
     const bool *excluded;      /* backends that already failed at point `first` */
+    int32_t alone;             /* a trial: the one backend to open, for point `first` and no other; -1: none */
     point_progress *progress;  /* shared memory */
     worker_link *link;         /* set in the worker */
 } job;
@@ -33,19 +34,23 @@ static status renew(void *self, error *err) {
     return worker_begin(j->link, j->progress->point, err);
 }
 
-static status open_backends(const operators_options *o, const op_table *table, backend **backends, error *err) {
+static status open_backends(const job *j, const op_table *table, backend **backends, error *err) {
+    const operators_options *o = j->options;
     for (size_t b = 0; b < o->n_backends; b++) {
+        if (j->alone >= 0 && (size_t)j->alone != b) {
+            continue; /* loading is enough to do harm */
+        }
         TRY(backend_open(table, o->backend_files != NULL ? o->backend_files[b] : o->backends[b], &backends[b], err));
     }
     return ASSAY_OK;
 }
 
-static status send_records(job *j, const record *records, error *err) {
+static status send_records(job *j, const bool *excluded, const record *records, error *err) {
     text line = {0};
     status result = ASSAY_OK;
     for (size_t b = 0; result == ASSAY_OK && b < j->options->n_backends; b++) {
-        if (j->excluded[b] && (size_t)j->progress->point == j->first) {
-            continue; /* its supervisor has written that one */
+        if (excluded[b]) {
+            continue; /* its supervisor has written that one, or will hear of it from another worker */
         }
         text_reset(&line);
         record_write(&records[b], &line);
@@ -59,7 +64,7 @@ static status send_records(job *j, const record *records, error *err) {
 /* The trace that point `i` goes into; writing out another operator's may take a while. */
 static status choose_trace(job *j, point_context *context, operators_profile *trace, size_t i, error *err) {
     const char *directory = j->options->profile_directory;
-    if (directory == NULL) {
+    if (directory == NULL || j->alone >= 0) {
         return ASSAY_OK;
     }
     TRY(worker_begin(j->link, (int64_t)i, err));
@@ -70,7 +75,13 @@ static status choose_trace(job *j, point_context *context, operators_profile *tr
 
 static status work_through(job *j, point_context *context, operators_profile *trace, error *err) {
     static const bool none[64] = {false};
-    for (size_t i = j->first; i < j->n_points; i++) {
+    bool others[64];
+    for (size_t b = 0; b < countof(others); b++) {
+        others[b] = j->alone != (int32_t)b;
+    }
+    size_t end = j->alone >= 0 ? j->first + 1 : j->n_points;
+    for (size_t i = j->first; i < end; i++) {
+        const bool *excluded = j->alone >= 0 ? others : i == j->first ? j->excluded : none;
         arena memory = {0};
         j->progress->point = (int64_t)i;
         j->progress->backend = -1;
@@ -79,13 +90,13 @@ static status work_through(job *j, point_context *context, operators_profile *tr
         record *records = arena_make(&memory, j->options->n_backends, sizeof *records);
         status result = records != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for records");
         if (result == ASSAY_OK) {
-            result = point_run(&memory, context, &j->points[i], i == j->first ? j->excluded : none, records, err);
+            result = point_run(&memory, context, &j->points[i], excluded, records, err);
         }
         if (result == ASSAY_OK) {
-            result = send_records(j, records, err);
+            result = send_records(j, excluded, records, err);
         }
+        TRY(result); /* nothing is released: the process ends, and its memory may be damaged */
         arena_clear(&memory);
-        TRY(result);
     }
     j->progress->backend = -1;
     j->progress->stage = STAGE_CLOSE;
@@ -103,7 +114,7 @@ static status worker_body_of_job(worker_link *link, void *self, error *err) {
     j->progress->process = (int32_t)getpid();
     omp_set_num_threads(j->options->threads);
     TRY(op_table_new(&table, err));
-    TRY(open_backends(j->options, table, backends, err));
+    TRY(open_backends(j, table, backends, err));
     point_context context = {.options = j->options,
                              .names = j->names,
                              .table = table,
@@ -123,10 +134,13 @@ static status worker_body_of_job(worker_link *link, void *self, error *err) {
         result = operators_profile_end(&trace, err);
     } else {
         operators_profile_abandon(&trace);
+        return result;
     }
     cache_evictor_clear(&evictor);
     for (size_t b = 0; b < j->options->n_backends; b++) {
-        backends[b]->close(backends[b]);
+        if (backends[b] != NULL) {
+            backends[b]->close(backends[b]);
+        }
     }
     op_table_free(table);
     return result;
@@ -139,21 +153,43 @@ typedef struct supervisor {
     job *j;
     const operators_events *events;
     record_reader reader;
-    int64_t begun; /* the point that the worker was last heard to be at */
-    bool *arrived; /* per backend: its record of that point is here */
+    worker_options worker;
+    operators_outcome *out;
+    int64_t begun;  /* the point that the worker was last heard to be at */
+    bool *arrived;  /* per backend: its record of that point is here */
+    bool *excluded; /* per backend: it is done with the job's first point */
+    text *held;     /* per backend: the record of a trial */
 } supervisor;
 
-static void note_arrival(supervisor *s, const record *r) {
+/* The record's backend, or SIZE_MAX where it is nobody's. */
+static size_t note_arrival(supervisor *s, const record *r) {
     for (size_t b = 0; b < s->j->options->n_backends; b++) {
-        s->arrived[b] = s->arrived[b] || strcmp(s->j->names[b].name, r->backend) == 0;
+        if (strcmp(s->j->names[b].name, r->backend) == 0) {
+            s->arrived[b] = true;
+            return b;
+        }
     }
+    return SIZE_MAX;
+}
+
+static void forget_arrivals(supervisor *s) {
+    memset(s->arrived, 0, s->j->options->n_backends * sizeof *s->arrived);
+}
+
+static status hold(supervisor *s, size_t b, const worker_message *message, error *err) {
+    if (b == SIZE_MAX) {
+        return ASSAY_OK;
+    }
+    text_reset(&s->held[b]);
+    text_add_bytes(&s->held[b], message->data, message->n);
+    return s->held[b].failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a record") : ASSAY_OK;
 }
 
 static status on_message(void *self, const worker_message *message, error *err) {
     supervisor *s = self;
     if (message->kind == WORKER_BEGIN) {
         if (message->point != s->begun) {
-            memset(s->arrived, 0, s->j->options->n_backends * sizeof *s->arrived);
+            forget_arrivals(s);
         }
         s->begun = message->point;
         s->events->on_progress(s->events->arg, (size_t)message->point, &s->j->points[message->point]);
@@ -161,8 +197,8 @@ static status on_message(void *self, const worker_message *message, error *err) 
     }
     record r;
     TRY(record_read(&s->reader, message->data, message->n, &r, err));
-    note_arrival(s, &r);
-    return s->events->on_record(s->events->arg, &r, message->data, message->n, err);
+    size_t b = note_arrival(s, &r);
+    return s->j->alone >= 0 ? hold(s, b, message, err) : s->events->on_record(s->events->arg, &r, message->data, message->n, err);
 }
 
 static void on_idle(void *self) {
@@ -187,57 +223,119 @@ static status write_verdict(supervisor *s, size_t point, size_t b, record_status
     return result;
 }
 
+/* Backend b, or where it is negative every one that is not done, gets the verdict that a worker's death is. */
+static status record_verdicts(supervisor *s, const worker_outcome *outcome, int32_t b, error *err) {
+    record_status verdict = outcome->end == WORKER_END_HUNG ? RECORD_TIMEOUT : RECORD_FAILED;
+    const char *reason = arena_format(s->memory, "%s while %s%s%s", outcome->err.message, point_stage_text(s->j->progress->stage),
+                                      b >= 0 ? " on " : "", b >= 0 ? s->j->names[b].name : "");
+    for (size_t i = 0; i < s->j->options->n_backends; i++) {
+        if (!s->excluded[i] && (b < 0 || (size_t)b == i)) {
+            s->excluded[i] = true;
+            TRY(write_verdict(s, s->j->first, i, verdict, reason, err));
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status run_worker(supervisor *s, int32_t alone, worker_outcome *outcome, error *err) {
+    s->j->alone = alone;
+    s->j->progress->point = (int64_t)s->j->first;
+    s->j->progress->backend = -1;
+    s->j->progress->stage = STAGE_START;
+    status result = worker_run(&s->worker, worker_body_of_job, s->j, outcome, err);
+    s->j->alone = -1;
+    s->out->workers++;
+    return result;
+}
+
+/* A plug-in of the user's: code that may do anything to the worker. Others are known by name. */
+static bool is_strange(const supervisor *s, size_t b) {
+    return strchr(s->j->options->backends[b], '/') != NULL;
+}
+
+/* Whether another than the backend at work may have brought about the worker's death: a plug-in beside it, which may have damaged the
+   memory of both or taken all of it. A reference that takes too long does so whoever else is there. */
+static bool is_doubtful(const supervisor *s, const worker_outcome *outcome, int32_t at_work) {
+    size_t n_left = 0, n_suspects = 0;
+    for (size_t b = 0; b < s->j->options->n_backends; b++) {
+        n_left += !s->excluded[b];
+        n_suspects += !s->excluded[b] && (int32_t)b != at_work && is_strange(s, b);
+    }
+    return n_left > 1 && n_suspects > 0 && (at_work >= 0 || outcome->end != WORKER_END_HUNG);
+}
+
+static status hand_on_held(supervisor *s, error *err) {
+    for (size_t b = 0; b < s->j->options->n_backends; b++) {
+        record r;
+        if (s->excluded[b]) {
+            continue;
+        }
+        s->excluded[b] = true;
+        TRY(record_read(&s->reader, text_get(&s->held[b]), s->held[b].length, &r, err));
+        TRY(s->events->on_record(s->events->arg, &r, text_get(&s->held[b]), s->held[b].length, err));
+    }
+    return ASSAY_OK;
+}
+
+/* Who is it? Each backend does the point in a worker of its own, the one that was at work first, then plug-ins, until one of them dies
+   there too and gets the verdict: the others then do the point together. Where all live, what they measured apart is what there is. */
+static status try_apart(supervisor *s, int32_t at_work, error *err) {
+    size_t n = s->j->options->n_backends;
+    bool found = false;
+    for (int turn = 0; turn < 3; turn++) {
+        for (size_t b = 0; b < n && !found && !s->out->interrupted; b++) {
+            int turn_of_b = (int32_t)b == at_work ? 0 : is_strange(s, b) ? 1 : 2;
+            if (s->excluded[b] || turn_of_b != turn) {
+                continue;
+            }
+            worker_outcome outcome;
+            forget_arrivals(s);
+            TRY(run_worker(s, (int32_t)b, &outcome, err));
+            s->out->interrupted = outcome.end == WORKER_END_INTERRUPTED;
+            if (!s->out->interrupted && !s->arrived[b]) {
+                found = true;
+                TRY(record_verdicts(s, &outcome, (int32_t)b, err));
+            }
+        }
+    }
+    forget_arrivals(s); /* what is held has not been handed on */
+    return found || s->out->interrupted ? ASSAY_OK : hand_on_held(s, err);
+}
+
 /* The worker died at a point. The backend at work there, or all of them where none was, get their verdict, unless their record has
-   come; the point is done again for the others, so that one crash costs one row. Where it was is what the worker itself wrote, and a
-   worker that dies may have written anything. */
-static status record_death(supervisor *s, const worker_outcome *outcome, bool *excluded, error *err) {
+   come or it may have been another; the point is done again for the others, so that one crash costs one row. Where it was is what the
+   worker itself wrote, and a worker that dies may have written anything. */
+static status record_death(supervisor *s, const worker_outcome *outcome, error *err) {
     const operators_options *o = s->j->options;
     int64_t point = s->j->progress->point;
     size_t at = point >= (int64_t)s->j->first && point < (int64_t)s->j->n_points ? (size_t)point : s->j->first;
-    int32_t guilty = s->j->progress->backend < (int32_t)o->n_backends ? s->j->progress->backend : -1;
-    record_status verdict = outcome->end == WORKER_END_HUNG ? RECORD_TIMEOUT : RECORD_FAILED;
+    int32_t at_work = s->j->progress->backend < (int32_t)o->n_backends ? s->j->progress->backend : -1;
     if (at != s->j->first) {
-        memset(excluded, 0, o->n_backends * sizeof *excluded);
+        memset(s->excluded, 0, o->n_backends * sizeof *s->excluded);
         s->j->first = at;
     }
     for (size_t b = 0; b < o->n_backends; b++) {
-        excluded[b] = excluded[b] || (s->begun == (int64_t)at && s->arrived[b]);
+        s->excluded[b] = s->excluded[b] || (s->begun == (int64_t)at && s->arrived[b]);
     }
-    guilty = guilty >= 0 && excluded[guilty] ? -1 : guilty;
-    const char *reason = arena_format(s->memory, "%s while %s%s%s", outcome->err.message,
-                                      point_stage_text(s->j->progress->stage), guilty >= 0 ? " on " : "",
-                                      guilty >= 0 ? s->j->names[guilty].name : "");
+    at_work = at_work >= 0 && s->excluded[at_work] ? -1 : at_work;
+    TRY(is_doubtful(s, outcome, at_work) ? try_apart(s, at_work, err) : record_verdicts(s, outcome, at_work, err));
     size_t left = 0;
     for (size_t b = 0; b < o->n_backends; b++) {
-        if (!excluded[b] && (guilty < 0 || (size_t)guilty == b)) {
-            excluded[b] = true;
-            TRY(write_verdict(s, at, b, verdict, reason, err));
-        }
-        left += excluded[b] ? 0 : 1;
+        left += s->excluded[b] ? 0 : 1;
     }
     if (left == 0) {
-        memset(excluded, 0, o->n_backends * sizeof *excluded);
+        memset(s->excluded, 0, o->n_backends * sizeof *s->excluded);
         s->j->first = at + 1;
     }
     return ASSAY_OK;
 }
 
-static status supervise(supervisor *s, bool *excluded, operators_outcome *out, error *err) {
+static status supervise(supervisor *s, error *err) {
     const operators_options *o = s->j->options;
-    /* Libraries, code and the worker's own bookkeeping come on top of what an input may take. */
-    const double overhead_bytes = 2.0 * 1024 * 1024 * 1024;
-    worker_options w = {.timeout_s = o->timeout_s,
-                        .memory_bytes = (size_t)(o->max_memory_bytes + overhead_bytes),
-                        .on_message = on_message,
-                        .on_idle = on_idle,
-                        .callback_arg = s};
-    while (s->j->first < s->j->n_points) {
+    operators_outcome *out = s->out;
+    while (s->j->first < s->j->n_points && !out->interrupted) {
         worker_outcome outcome;
-        s->j->progress->point = (int64_t)s->j->first;
-        s->j->progress->backend = -1;
-        s->j->progress->stage = STAGE_START;
-        TRY(worker_run(&w, worker_body_of_job, s->j, &outcome, err));
-        out->workers++;
+        TRY(run_worker(s, -1, &outcome, err));
         if (outcome.end != WORKER_END_OK && o->profile_directory != NULL) {
             operators_profile_discard(o->profile_directory, s->j->points, (size_t)s->j->progress->point,
                                       s->j->progress->process);
@@ -246,12 +344,11 @@ static status supervise(supervisor *s, bool *excluded, operators_outcome *out, e
             s->j->first = s->j->n_points;
         } else if (outcome.end == WORKER_END_INTERRUPTED) {
             out->interrupted = true;
-            break;
         } else if (s->j->progress->stage == STAGE_CLOSE && s->j->progress->point == (int64_t)s->j->n_points - 1) { /* all results are here */
             out->end = arena_format(s->memory, "%s while %s, after the last result", outcome.err.message, point_stage_text(STAGE_CLOSE));
             s->j->first = s->j->n_points;
         } else {
-            TRY(record_death(s, &outcome, excluded, err));
+            TRY(record_death(s, &outcome, err));
         }
     }
     out->points_done = out->interrupted ? (size_t)s->j->progress->point : s->j->n_points;
@@ -264,23 +361,43 @@ status operators_run(arena *memory, const operators_options *options, const oper
     point_progress *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bool *excluded = arena_make(memory, options->n_backends, sizeof *excluded), *arrived = arena_make(memory, options->n_backends, sizeof *arrived);
-    if (shared == MAP_FAILED || excluded == NULL || arrived == NULL) {
+    text *held = arena_make(memory, options->n_backends, sizeof *held);
+    if (shared == MAP_FAILED || excluded == NULL || arrived == NULL || held == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a run");
     }
+    /* Libraries, code and the worker's own bookkeeping come on top of what an input may take. */
+    const double overhead_bytes = 2.0 * 1024 * 1024 * 1024;
     job j = {.options = options,
              .names = backends,
              .points = points,
              .n_points = n,
              .excluded = excluded,
+             .alone = -1,
              .progress = shared};
-    supervisor s = {.memory = memory, .j = &j, .events = events, .reader = {.memory = memory}, .begun = -1, .arrived = arrived};
     operators_outcome outcome = {0};
+    supervisor s = {.memory = memory,
+                    .j = &j,
+                    .events = events,
+                    .reader = {.memory = memory},
+                    .out = &outcome,
+                    .begun = -1,
+                    .arrived = arrived,
+                    .excluded = excluded,
+                    .held = held};
+    s.worker = (worker_options){.timeout_s = options->timeout_s,
+                                .memory_bytes = (size_t)(options->max_memory_bytes + overhead_bytes),
+                                .on_message = on_message,
+                                .on_idle = on_idle,
+                                .callback_arg = &s};
     status result = options->save_directory != NULL ? save_begin(options->save_directory, err) : ASSAY_OK;
     if (result == ASSAY_OK && options->profile_directory != NULL) {
         result = operators_profile_check(options->profile_directory, err);
     }
     if (result == ASSAY_OK) {
-        result = supervise(&s, excluded, &outcome, err);
+        result = supervise(&s, err);
+    }
+    for (size_t b = 0; b < options->n_backends; b++) {
+        text_clear(&held[b]);
     }
     outcome.unsaved = shared->saved.n_failures;
     outcome.why = outcome.unsaved > 0 ? arena_text(memory, shared->saved.first, strnlen(shared->saved.first, sizeof shared->saved.first)) : NULL;

@@ -2,7 +2,7 @@
 /* The stages of one point, in the order of the data: inputs, expectation, plans, verdicts, samples, records. */
 #include "lab/experiment/operators_point.h"
 
-#include "device/instructions.h"
+#include "device/process_state.h"
 #include "lab/experiment/operators_check.h"
 #include "lab/experiment/operators_profile.h"
 #include "lab/experiment/repro.h"
@@ -18,8 +18,8 @@
 #include <string.h>
 
 const char *point_stage_text(int32_t stage) {
-    static const char *const texts[] = {"starting",  "making inputs", "running the reference",
-                                        "preparing", "checking",      "measuring", "closing"};
+    static const char *const texts[] = {"starting", "making inputs", "running the reference", "preparing",
+                                        "checking", "measuring",     "releasing",             "closing"};
     return stage >= 0 && (size_t)stage < countof(texts) ? texts[stage] : "working";
 }
 
@@ -93,6 +93,7 @@ typedef struct point {
     output_memory outputs; /* the same for all plans: what differs between them is their code */
     plan **plans;          /* NULL where there is none */
     record *records;
+    double *checked_ns;    /* what the checked run took; 0 where there was none */
     const bool *excluded;
     memory_range *ranges;
     size_t n_ranges;
@@ -145,6 +146,11 @@ static status expect(point *p, error *err) {
                        : expectation_make(p->memory, &w->bound.call, &w->inferred, seed, &p->expected, err);
 }
 
+/* Ends the worker where a plan has written what is nobody's to write: its supervisor hears who, and goes on with a new one. */
+static status stop_if_damaged(const plan *ready, error *err) {
+    return ready->is_whole != NULL ? ready->is_whole((plan *)ready, err) : ASSAY_OK;
+}
+
 static status check_plan(point *p, size_t b, error *err) {
     record *r = &p->records[b];
     plan *ready = p->plans[b];
@@ -154,14 +160,20 @@ static status check_plan(point *p, size_t b, error *err) {
     int64_t from = profile_now(p->context->profile);
     profile_set_backend(p->context->profile, r->backend);
     if (ran == ASSAY_OK) {
+        const process_state ours = process_state_read();
+        int64_t begun = clock_now_ns(&p->context->clock);
         ran = profile_run(p->context->profile, ready, &p->work.g, &reason);
+        p->checked_ns[b] = (double)(clock_now_ns(&p->context->clock) - begun);
+        process_state_restore(&ours);
+        TRY(stop_if_damaged(ready, err));
     }
     if (ran != ASSAY_OK) {
         set_verdict(p->memory, r, status_of(ran), reason.message);
     } else {
-        status agrees = expectation_check(&p->expected, ready, &r->error, &reason);
+        bool differs;
+        status agrees = expectation_check(&p->expected, ready, &r->error, &differs, &reason);
         if (agrees != ASSAY_OK) {
-            set_verdict(p->memory, r, agrees == ASSAY_INTERNAL ? RECORD_MISMATCH : status_of(agrees), reason.message);
+            set_verdict(p->memory, r, differs ? RECORD_MISMATCH : status_of(agrees), reason.message);
         }
         save_outputs(p->context->options->save_directory, p->what, r->backend, ready, p->work.g.n_outputs,
                      p->work.cost.reduction, &p->context->progress->saved);
@@ -255,6 +267,7 @@ static status measure(point *p, error *err) {
         }
         args[n] = (subject){.p = p, .plan = p->plans[b], .index = (int32_t)b};
         subjects[n] = (sample_subject){.name = p->records[b].backend,
+                                       .expected_ns = p->checked_ns[b],
                                        .run = run_subject,
                                        .before = p->work.kept.n > 0 ? restore_subject : NULL,
                                        .restores_each_run = p->work.kept.n > 0,
@@ -353,15 +366,21 @@ status point_run(arena *memory, const point_context *context, const operators_po
         point_record_base(memory, o, what, context->names, b, &records[b]);
     }
     p.plans = arena_make(memory, p.n_backends, sizeof *p.plans);
-    status result = p.plans != NULL ? run_stages(&p, err) : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
-    context->progress->backend = -1;
+    p.checked_ns = arena_make(memory, p.n_backends, sizeof *p.checked_ns);
+    if (p.plans == NULL || p.checked_ns == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+    }
+    TRY(run_stages(&p, err));
+    status result = ASSAY_OK;
     operators_profile_point(context->profile, what, from);
-    for (size_t b = 0; p.plans != NULL && b < p.n_backends; b++) {
+    for (size_t b = 0; b < p.n_backends; b++) {
         if (p.plans[b] != NULL) {
+            result = result == ASSAY_OK ? enter(&p, STAGE_RELEASE, (int32_t)b, err) : result;
             p.plans[b]->release(p.plans[b]);
         }
         records[b].elapsed_s = (double)(clock_now_ns(&context->clock) - from) * 1e-9;
     }
+    context->progress->backend = -1;
     output_memory_clear(&p.outputs);
     workload_clear(&p.work);
     return result;

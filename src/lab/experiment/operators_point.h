@@ -11,7 +11,16 @@
 #include "lab/measure/clock.h"
 
 /* What a worker is doing right now, in memory shared with its supervisor: a crash tells nothing itself. */
-typedef enum point_stage { STAGE_START, STAGE_INPUTS, STAGE_REFERENCE, STAGE_PREPARE, STAGE_CHECK, STAGE_MEASURE, STAGE_CLOSE } point_stage;
+typedef enum point_stage {
+    STAGE_START,
+    STAGE_INPUTS,
+    STAGE_REFERENCE,
+    STAGE_PREPARE,
+    STAGE_CHECK,
+    STAGE_MEASURE,
+    STAGE_RELEASE,
+    STAGE_CLOSE
+} point_stage;
 
 typedef struct point_progress {
     volatile int64_t point;
@@ -42,7 +51,7 @@ void point_record_base(arena *memory, const operators_options *options, const op
                        const operators_backend *backends, size_t b, record *out);
 
 /* Measures the point on every backend b with excluded[b] false and writes records[b]; all in `memory`. Fails only when the
-   worker cannot go on (the supervisor is gone). */
+   worker cannot go on: the supervisor is gone, or a plug-in has written where nothing is its own. Then nothing is released. */
 status point_run(arena *memory, const point_context *context, const operators_point *point, const bool *excluded,
                  record *records, error *err);
 

@@ -378,13 +378,14 @@ static status check_graph(const expectation *e, const outputs *actual, record_er
     return result == ASSAY_INTERNAL ? check_again(e, actual, stats, many, err) : result;
 }
 
-status expectation_check(const expectation *e, plan *p, record_error_stats *stats, error *err) {
+status expectation_check(const expectation *e, plan *p, record_error_stats *stats, bool *differs, error *err) {
     outputs actual;
     agree_rule rule = e->rule;
     rule.rounds_steps = p->precision != ASSAY_WIDE;
     rule.rounds_sums = p->precision == ASSAY_NARROW_SUMS;
     outputs_init(&actual);
     *stats = nothing_compared;
+    *differs = false;
     status result = gather_outputs(e, p, &actual, err);
     if (result != ASSAY_OK) { /* there is nothing to compare */
         outputs_clear(&actual);
@@ -397,6 +398,7 @@ status expectation_check(const expectation *e, plan *p, record_error_stats *stat
     } else {
         result = check_determined(e, &rule, &actual, stats, err);
     }
+    *differs = result == ASSAY_INTERNAL;
     outputs_clear(&actual);
     return result;
 }

@@ -49,10 +49,10 @@ status expectation_make_graph(arena *memory, const graph *g, const pristine *kep
 /* Memory that expectation_make needs for this call, in bytes, over-estimated. */
 double expectation_bytes(const op_call *call, const outputs *out);
 
-/* Compares a plan's outputs after a run. OK: they agree; INTERNAL: they do not, and err says where; any other status is a
-   failure to look. stats is written in every case: its figures are NaN and its counts -1 where nothing was compared with the
-   reference, its figures also NaN where an element outside the tolerance has no distance from it (NaN, infinity). */
-status expectation_check(const expectation *e, plan *p, record_error_stats *stats, error *err);
+/* Compares a plan's outputs after a run. OK: they agree. *differs: they do not, and err says where; else what failed is looking, which
+   says nothing about them. stats and differs are written in every case: the figures are NaN and the counts -1 where nothing was compared
+   with the reference, the figures also NaN where an element outside the tolerance has no distance from it (NaN, infinity). */
+status expectation_check(const expectation *e, plan *p, record_error_stats *stats, bool *differs, error *err);
 
 /* Fills the plan's outputs with what no kernel writes, but for those that alias an input which the call reads. What was
    written there must be put back after the run (pristine_restore). */

@@ -3,6 +3,7 @@
 #include "lab/measure/sample.h"
 
 #include "device/instructions.h"
+#include "device/process_state.h"
 #include "lab/stats/summary.h"
 
 #include <math.h>
@@ -84,6 +85,7 @@ static status take(const sample_subject *subject, const sample_options *options,
     double sum_ns = 0;
     status result = ASSAY_OK;
     instructions_clear_upper_halves(); /* what the subject before this one left there is not for this one to pay */
+    const process_state ours = process_state_read();
     for (int64_t i = 0; i < times && result == ASSAY_OK; i++) {
         double one_ns = 0;
         restore(subject);
@@ -93,6 +95,7 @@ static status take(const sample_subject *subject, const sample_options *options,
         result = time_runs(subject, &options->clock, loops / times, &one_ns, err);
         sum_ns += one_ns;
     }
+    process_state_restore(&ours); /* nor what it has changed for everybody */
     *elapsed_ns = sum_ns;
     return result;
 }
@@ -160,6 +163,7 @@ static status prepare_series(arena *a, const sample_subject *subject, const samp
     }
     double run_ns = 0;
     series->result = warm_up(subject, options, series, &run_ns);
+    series->warm_ns = run_ns;
     if (timed_alone(subject, options)) {
         series->clock_cost_ns = options->clock.read_ns;
     }
@@ -273,11 +277,81 @@ static bool take_turns(const sample_subject *subjects, size_t n, const sample_op
     return true;
 }
 
+/* Of each subject what its first sample will take, with the runs before it that are not timed; in which order they come; and for how long
+   one may go on behind the deadline. */
+typedef struct first_round {
+    double *length_ns;
+    size_t *order;
+    double grace_ns;
+} first_round;
+
+/* The order is the subjects' own where all fit into what time is left, else the shortest come first, so that one that takes all the time
+   there is does not take it from the others. */
+static void choose_order(const sample_options *options, size_t n, first_round *first) {
+    double sum_ns = 0;
+    for (size_t i = 0; i < n; i++) {
+        first->order[i] = i;
+        sum_ns += first->length_ns[i];
+    }
+    if (options->deadline_ns == 0 || sum_ns < (double)(options->deadline_ns - clock_now_ns(&options->clock))) {
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        size_t k = i, moved = first->order[i];
+        for (; k > 0 && first->length_ns[first->order[k - 1]] > first->length_ns[moved]; k--) {
+            first->order[k] = first->order[k - 1];
+        }
+        first->order[k] = moved;
+    }
+}
+
+/* True when all were on time. */
+static bool take_first_turns(const sample_subject *subjects, size_t n, const sample_options *options, const first_round *first,
+                             sample_series *series) {
+    bool late = false;
+    for (size_t turn = 0; turn < n; turn++) {
+        size_t i = first->order[turn];
+        late = late || past_deadline(options);
+        if (series[i].result == ASSAY_OK && (!late || (series[i].warm_ns > 0 && first->length_ns[i] <= first->grace_ns))) {
+            tell_begin(options, SAMPLE_TURN, i);
+            take_sample(&subjects[i], options, &series[i]);
+            tell_end(options, SAMPLE_TURN, i);
+        }
+    }
+    return !late;
+}
+
+/* Warms all up, each for no longer than its share of the time that is left, of which the rounds have one too. */
+static status prepare_all(arena *a, const sample_subject *subjects, size_t n, const sample_options *options, size_t room,
+                          first_round *first, sample_series *series, error *err) {
+    for (size_t i = 0; i < n; i++) {
+        first->length_ns[i] = (MOST_WARM_UPS + 2) * subjects[i].expected_ns;
+    }
+    choose_order(options, n, first);
+    for (size_t k = 0; k < n; k++) {
+        size_t i = first->order[k];
+        sample_options own = *options;
+        int64_t now_ns = clock_now_ns(&options->clock);
+        if (options->deadline_ns > now_ns) {
+            own.deadline_ns = now_ns + 1 + (options->deadline_ns - now_ns - 1) / (int64_t)(n - k + 1);
+        }
+        tell_begin(options, SAMPLE_WARM_UP, i);
+        status prepared = prepare_series(a, &subjects[i], &own, room, &series[i], err);
+        tell_end(options, SAMPLE_WARM_UP, i);
+        TRY(prepared);
+    }
+    for (size_t i = 0; i < n; i++) {
+        first->length_ns[i] = 2 * series[i].warm_ns * (double)series[i].inner_loops;
+    }
+    choose_order(options, n, first);
+    return ASSAY_OK;
+}
+
 /* Odd rounds go backwards: A B C, C B A. What drifts linearly then falls on each subject alike. Who begins changes every two rounds (then
    B C A, A C B): where a round turns, a subject follows itself and finds its own in the caches, which one that always did took for 5% of
    speed, the same code under two names. True when the deadline ended it. scratch: room for twice as many numbers. */
 static bool take_rounds(const sample_subject *subjects, size_t n, const sample_options *options, size_t room,
-                        double *scratch, sample_series *series) {
+                        const first_round *first, double *scratch, sample_series *series) {
     stop_rule rule = options->stopping.enough != NULL ? options->stopping : stop_at_once();
     int64_t began_ns = clock_now_ns(&options->clock);
     for (size_t round = 0; round < room; round++) {
@@ -286,7 +360,8 @@ static bool take_rounds(const sample_subject *subjects, size_t n, const sample_o
             return false;
         }
         tell_begin(options, SAMPLE_ROUND, round);
-        bool on_time = take_turns(subjects, n, options, round / 2 % n, round % 2 == 1, series);
+        bool on_time = round == 0 ? take_first_turns(subjects, n, options, first, series)
+                                  : take_turns(subjects, n, options, round / 2 % n, round % 2 == 1, series);
         tell_end(options, SAMPLE_ROUND, round);
         if (!on_time) {
             return true;
@@ -399,16 +474,15 @@ status sample_all(arena *a, const sample_subject *subjects, size_t n, const samp
     TRY(check_options(options, n, err));
     size_t room = (size_t)(options->max_repeats > options->repeats ? options->max_repeats : options->repeats);
     double *scratch = arena_make(a, room, 2 * sizeof *scratch);
-    if (scratch == NULL) {
+    first_round first = {.length_ns = arena_make(a, n, sizeof(double)), .order = arena_make(a, n, sizeof(size_t))};
+    if (scratch == NULL || first.length_ns == NULL || first.order == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %zu samples", room);
     }
-    for (size_t i = 0; i < n; i++) {
-        tell_begin(options, SAMPLE_WARM_UP, i);
-        status prepared = prepare_series(a, &subjects[i], options, room, &series[i], err);
-        tell_end(options, SAMPLE_WARM_UP, i);
-        TRY(prepared);
+    if (options->deadline_ns != 0) { /* an eighth of the time, for all of them together */
+        first.grace_ns = (double)(options->deadline_ns - clock_now_ns(&options->clock)) / (8 * (double)n);
     }
-    bool ended_by_deadline = take_rounds(subjects, n, options, room, scratch, series);
+    TRY(prepare_all(a, subjects, n, options, room, &first, series, err));
+    bool ended_by_deadline = take_rounds(subjects, n, options, room, &first, scratch, series);
     for (size_t i = 0; i < n; i++) {
         if (series[i].result == ASSAY_OK && series[i].n_samples == 0) {
             series[i].result = fail(&series[i].err, ASSAY_TIMEOUT, "time ran out before the first sample of %s",

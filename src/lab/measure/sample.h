@@ -16,6 +16,7 @@
 /* Something to time. All pointers are borrowed for the call of sample_all. */
 typedef struct sample_subject {
     const char *name;
+    double expected_ns; /* of a run, roughly; 0: not known. Where time is short, those that take least begin */
     /* The timed part. Called on the thread that calls sample_all. A failure ends this subject's measuring. */
     status (*run)(void *arg, error *err);
     /* Waits until what `run` started is done, inside the timed part (a device's queue); NULL: run is done when it
@@ -59,7 +60,8 @@ typedef struct sample_options {
     size_t baseline;     /* the subject that others are compared with */
     cache_evictor *cold; /* NULL: caches stay warm. Otherwise they are emptied before each run, each timed alone */
     lab_clock clock;
-    int64_t deadline_ns; /* on `clock`: no sample begins after it; 0: none. What was measured until then counts */
+    int64_t deadline_ns; /* on `clock`: no sample begins after it, but for first ones that take next to nothing; 0: none. What was
+                            measured until then counts. No subject's warm-up may take more than its share of the time */
     const sample_listener *listener; /* NULL: nobody */
 } sample_options;
 
@@ -87,6 +89,7 @@ typedef struct sample_series {
     size_t n_samples;
     int64_t inner_loops;    /* runs per sample; a sample is the time of them all, divided by it */
     double clock_cost_ns;   /* subtracted from each sample that was timed alone (which stays 1 ns at least); else 0 */
+    double warm_ns;         /* the last run of the warm-up */
     double first_ns;        /* the very first run, caches and pages cold: never among the samples */
     const char **warnings;  /* "short: ..." sentences */
     size_t n_warnings;
