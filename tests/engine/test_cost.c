@@ -93,16 +93,46 @@ static void pools(void **state) {
     expect_costs(rows, countof(rows));
 }
 
+/* Complex numbers count as the real ones that they are made of; a factor of 1 is none, comparisons are free. */
+static void elements(void **state) {
+    (void)state;
+    static const expectation rows[] = {
+        {"add.Tensor", "((T([4], c64), T([4], c64)), {})", 4 * 2, 3 * 32},
+        {"add.Tensor", "((T([4], f32), T([4], f32)), {'alpha': 2})", 4 * 2, 3 * 16},
+        {"sub.Tensor", "((T([4], c64), T([4], c64)), {'alpha': 2})", 4 * 4, 3 * 32},
+        {"mul.Tensor", "((T([4], c64), T([4], c64)), {})", 4 * 6, 3 * 32},
+        {"div.Tensor", "((T([4], c64), T([4], c64)), {})", 4 * 11, 3 * 32},
+        {"addcmul", "((T([4], f32), T([4], f32), T([4], f32)), {})", 4 * 2, 4 * 16},
+        {"addcmul", "((T([4], f32), T([4], f32), T([4], f32)), {'value': 3})", 4 * 3, 4 * 16},
+        {"abs", "((T([4], c64),), {})", 4 * 4, 32 + 16},
+        {"pow.Tensor_Scalar", "((T([4], f32), 2), {})", 4, 32},
+        {"pow.Tensor_Scalar", "((T([4], f32), 2.5), {})", 4 * 20, 32},
+        {"sum", "((T([4], f32),), {})", 4, 20},
+        {"sum", "((T([4], c64),), {})", 8, 40},
+        {"cumsum", "((T([4], c64), 0), {})", 8, 64},
+        {"max", "((T([4], f32),), {})", 0, 20},
+        {"maximum", "((T([4], f32), T([4], f32)), {})", 0, 48},
+        {"norm.Scalar", "((T([4], f32),), {})", 8, 20},
+        {"mse_loss", "((T([4], f32), T([4], f32), 0), {})", 8, 48},
+        {"mse_loss", "((T([4], f32), T([4], f32)), {})", 12, 36},
+    };
+    expect_costs(rows, countof(rows));
+}
+
 /* The mask leaves out outputs, and what they alone would read. */
 static void masks(void **state) {
     (void)state;
     enum { GRAD = 8 * 36 * 4, INPUT = 8 * 64 * 4, WEIGHT = 8 * 8 * 9 * 4, SUM = 2 * 8 * 36 * 8 * 9 };
 #define CONVOLUTION "((T([1, 8, 6, 6], f32), T([1, 8, 8, 8], f32), T([8, 8, 3, 3], f32), [8], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, "
+#define LAYER_NORM "((T([4, 8], f32), T([4, 8], f32), [8], T([4, 1], f32), T([4, 1], f32), T([8], f32), T([8], f32), "
     static const expectation rows[] = {
         {"convolution_backward", CONVOLUTION "[True, True, True]), {})", 2 * SUM + 8 * 36, GRAD + 2 * INPUT + 2 * WEIGHT + 32},
         {"convolution_backward", CONVOLUTION "[True, False, False]), {})", SUM, GRAD + INPUT + WEIGHT},
         {"convolution_backward", CONVOLUTION "[False, True, False]), {})", SUM, GRAD + INPUT + WEIGHT},
         {"convolution_backward", CONVOLUTION "[False, False, True]), {})", 8 * 36, GRAD + 32},
+        {"native_layer_norm_backward", LAYER_NORM "[True, True, True]), {})", 12 * 32, (3 * 32 + 2 * 4 + 3 * 8) * 4},
+        {"native_layer_norm_backward", LAYER_NORM "[True, False, False]), {})", 9 * 32, (3 * 32 + 2 * 4 + 8) * 4},
+        {"native_layer_norm_backward", LAYER_NORM "[False, False, True]), {})", 32, (32 + 8) * 4},
     };
     expect_costs(rows, countof(rows));
 }
@@ -116,6 +146,10 @@ static void reads(void **state) {
         {"embedding", "((T([100, 16], f32), T([4, 2], i64)), {})", 0, 8 * 8 + 2 * 8 * 16 * 4},
         {"scatter_.src", "((T([100, 8], f32), 0, T([10, 8], i64), T([20, 8], f32)), {})", 0, 80 * (8 + 4 + 4)},
         {"scatter_add_", "((T([100, 8], f32), 0, T([10, 8], i64), T([20, 8], f32)), {})", 80, 80 * (8 + 4 + 4 + 4)},
+        {"tril", "((T([3, 4, 4], f32),), {})", 0, 3 * (10 + 16) * 4},
+        {"triu", "((T([2, 3], f32), -1), {})", 0, (6 + 6) * 4},
+        {"tril_", "((T([3, 4, 4], f32), -1), {})", 0, 3 * 10 * 4},
+        {"upsample_nearest2d.vec", "((T([1, 1, 8, 8], f32), [2, 2], None), {})", 0, 2 * 4 * 4},
         {"view", "((T([4, 4], f32), [16]), {})", 0, 0},
         {"relu_", "((T([4, 4], f32),), {})", 0, 2 * 16 * 4},
         {"add.Tensor", "((T([4, 4], f32), T([4], f32)), {})", 16, (16 + 4 + 16) * 4},
@@ -153,7 +187,7 @@ static int free_table(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products), cmocka_unit_test(pools), cmocka_unit_test(masks),
-        cmocka_unit_test(reads),    cmocka_unit_test(a_tensor_given_twice_is_read_once),
+        cmocka_unit_test(reads),    cmocka_unit_test(elements), cmocka_unit_test(a_tensor_given_twice_is_read_once),
     };
     return cmocka_run_group_tests(tests, make_table, free_table);
 }

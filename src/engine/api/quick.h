@@ -41,7 +41,8 @@ void quick_clear(quick_calls *q);
 /* The kept call of these values' forms, its tensors pointed at their memory; NULL when there is none. */
 quick_call *quick_find(const quick_calls *q, const op *o, const assay_value *values, int n_values);
 
-/* Runs a call just found, on the calling thread alone: more would cost more than so small an output. On success *out is made; errors are the kernel's, or OUT_OF_MEMORY. */
+/* Runs a call just found, on the calling thread alone: more would cost more than so small an output. On success *out is made; errors
+   are the kernel's, or OUT_OF_MEMORY. */
 status quick_run(quick_call *c, assay_tensor **out, error *err);
 
 /* Keeps a call that has just run by kernel, if it is one that can be run again so: one small output of its own, no lists or

@@ -41,11 +41,11 @@ static bool make_request(ref_ctx *ctx, const tensor *t, ref_request *request) {
 }
 
 /* Nothing is stored before all is computed: what is stored may be an input (running statistics, self). */
-static status compute(ref_ctx *ctx, ref_request *outputs, ref_request *written, error *err) {
+static status compute(ref_ctx *ctx, ref_request *results, ref_request *written, error *err) {
     const int n_params = ctx->call->op->signature.n_params;
-    bool has_room = outputs != NULL && written != NULL;
+    bool has_room = results != NULL && written != NULL;
     for (int i = 0; has_room && i < ctx->out->n; i++) {
-        has_room = make_request(ctx, &ctx->out->items[i], &outputs[i]);
+        has_room = make_request(ctx, &ctx->out->items[i], &results[i]);
     }
     for (int i = 0; has_room && i < n_params; i++) {
         const tensor *t = ref_written_tensor(ctx->call, i);
@@ -54,7 +54,7 @@ static status compute(ref_ctx *ctx, ref_request *outputs, ref_request *written, 
     if (!has_room) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the reference of %s", ctx->call->op->signature.full);
     }
-    TRY(ref_run(ctx, outputs, err));
+    TRY(ref_run(ctx, results, err));
     for (int i = 0; i < n_params; i++) {
         TRY(written[i].value != NULL ? ref_run_written(ctx, i, &written[i], err) : ASSAY_OK);
     }

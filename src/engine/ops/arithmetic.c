@@ -135,6 +135,19 @@ static status addcmul_infer(const op_call *call, outputs *out, error *err) {
                : ASSAY_OK;
 }
 
+/* --- cost --------------------------------------------------------------------------------------------------------------- */
+
+/* Besides what the row says: the multiplication by alpha. */
+static void scaled_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    const tensor *made = &out->items[0];
+    cost->flops += flops_of_scale(made->dtype, call_number(call, 2)) * (double)tensor_numel(made);
+}
+
+static void addcmul_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    const tensor *made = &out->items[0];
+    cost->flops += flops_of_scale(made->dtype, call_number(call, 3)) * (double)tensor_numel(made);
+}
+
 /* --- in primitives ------------------------------------------------------------------------------------------------------ */
 
 /* x by the call's number `at`. */
@@ -168,6 +181,7 @@ static const op_row rows[] = {
      .doc = "self + alpha * other.",
      .family = &family_pointwise,
      .infer = scaled_infer,
+     .cost = scaled_cost,
      .decompose_scalar = add_parts,
      .reference_scalar = add,
      .reference_int = add_int,
@@ -177,6 +191,7 @@ static const op_row rows[] = {
      .doc = "self + alpha * other, a number.",
      .family = &family_pointwise,
      .infer = scaled_infer,
+     .cost = scaled_cost,
      .scalars_promote = true,
      .scales = 1 << 2,
      .decompose_scalar = add_parts,
@@ -188,6 +203,7 @@ static const op_row rows[] = {
      .doc = "self - alpha * other.",
      .family = &family_pointwise,
      .infer = sub_infer,
+     .cost = scaled_cost,
      .takes = TAKES_NUMBERS,
      .decompose_scalar = sub_parts,
      .reference_scalar = sub,
@@ -198,6 +214,7 @@ static const op_row rows[] = {
      .doc = "self - alpha * other, a number.",
      .family = &family_pointwise,
      .infer = sub_infer,
+     .cost = scaled_cost,
      .takes = TAKES_NUMBERS,
      .scalars_promote = true,
      .scales = 1 << 2,
@@ -210,6 +227,7 @@ static const op_row rows[] = {
      .doc = "other - alpha * self, with other a number.",
      .family = &family_pointwise,
      .infer = sub_infer,
+     .cost = scaled_cost,
      .takes = TAKES_NUMBERS,
      .scalars_promote = true,
      .scales = 1 << 2,
@@ -226,7 +244,8 @@ static const op_row rows[] = {
      .reference_scalar = mul,
      .reference_int = mul_int,
      .reference_complex = mul_complex,
-     .flops_per_element = 1},
+     .flops_per_element = 1,
+     .complex_flops = 6},
     {.signature = "mul.Scalar(Tensor self, Scalar other) -> Tensor",
      .doc = "self * other, a number.",
      .family = &family_pointwise,
@@ -235,18 +254,21 @@ static const op_row rows[] = {
      .reference_scalar = mul,
      .reference_int = mul_int,
      .reference_complex = mul_complex,
-     .flops_per_element = 1},
+     .flops_per_element = 1,
+     .complex_flops = 6},
     {.signature = "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
      .doc = "self + value * tensor1 * tensor2.",
      .family = &family_pointwise,
      .fits_integers = 1 << 3,
      .infer = addcmul_infer,
+     .cost = addcmul_cost,
      .takes = TAKES_NUMBERS,
      .decompose_scalar = addcmul_parts,
      .reference_scalar = addcmul,
      .reference_int = addcmul_int,
      .reference_complex = addcmul_complex,
-     .flops_per_element = 3},
+     .flops_per_element = 2,
+     .complex_flops = 8},
 };
 
 const op_rows rows_arithmetic = {rows, countof(rows)};

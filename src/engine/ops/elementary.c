@@ -179,6 +179,21 @@ static status pow_inputs(const op_call *call, rng *r, error *err) {
     return whole ? ASSAY_OK : positive_inputs(call, r, err);
 }
 
+/* --- cost --------------------------------------------------------------------------------------------------------------- */
+
+/* Exponents that ATen, too, does by multiplications, a division or a root. */
+static void pow_number_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    static const struct {
+        double exponent, flops;
+    } cheap[] = {{0, 0}, {1, 0}, {2, 1}, {3, 2}, {0.5, 1}, {-0.5, 2}, {-1, 1}, {-2, 2}};
+    double exponent = call_number(call, 1).f;
+    for (size_t i = 0; i < countof(cheap) && !dtype_is_complex(out->items[0].dtype); i++) {
+        if (cheap[i].exponent == exponent) {
+            cost->flops = cheap[i].flops * (double)tensor_numel(&out->items[0]);
+        }
+    }
+}
+
 /* --- in primitives ------------------------------------------------------------------------------------------------------ */
 
 static val exp_parts(dag *g, const val *x, const op_call *call) {
@@ -282,7 +297,8 @@ static const op_row rows[] = {
      .decompose_scalar = exp_parts,
      .reference_scalar = exp_real,
      .reference_complex = exp_complex,
-     .flops_per_element = 10},
+     .flops_per_element = 10,
+     .complex_flops = 42},
     {.signature = "log2(Tensor self) -> Tensor",
      .doc = "The logarithm of self to base 2.",
      .family = &family_pointwise,
@@ -291,7 +307,8 @@ static const op_row rows[] = {
      .decompose_scalar = log2_parts,
      .reference_scalar = log2_real,
      .reference_complex = log2_complex,
-     .flops_per_element = 10},
+     .flops_per_element = 10,
+     .complex_flops = 30},
     {.signature = "sqrt(Tensor self) -> Tensor",
      .doc = "The square root of self.",
      .family = &family_pointwise,
@@ -300,7 +317,8 @@ static const op_row rows[] = {
      .decompose_scalar = sqrt_parts,
      .reference_scalar = sqrt_real,
      .reference_complex = sqrt_complex,
-     .flops_per_element = 1},
+     .flops_per_element = 1,
+     .complex_flops = 10},
     {.signature = "rsqrt(Tensor self) -> Tensor",
      .doc = "1 over the square root of self.",
      .family = &family_pointwise,
@@ -309,7 +327,8 @@ static const op_row rows[] = {
      .decompose_scalar = rsqrt_parts,
      .reference_scalar = rsqrt_real,
      .reference_complex = rsqrt_complex,
-     .flops_per_element = 2},
+     .flops_per_element = 2,
+     .complex_flops = 15},
     {.signature = "sin(Tensor self) -> Tensor",
      .doc = "The sine of self, in radians.",
      .family = &family_pointwise,
@@ -317,7 +336,8 @@ static const op_row rows[] = {
      .decompose_scalar = sin_parts,
      .reference_scalar = sin_real,
      .reference_complex = sin_complex,
-     .flops_per_element = 15},
+     .flops_per_element = 15,
+     .complex_flops = 47},
     {.signature = "cos(Tensor self) -> Tensor",
      .doc = "The cosine of self, in radians.",
      .family = &family_pointwise,
@@ -325,7 +345,8 @@ static const op_row rows[] = {
      .decompose_scalar = cos_parts,
      .reference_scalar = cos_real,
      .reference_complex = cos_complex,
-     .flops_per_element = 15},
+     .flops_per_element = 15,
+     .complex_flops = 47},
     {.signature = "erf(Tensor self) -> Tensor",
      .doc = "The error function of self.",
      .family = &family_pointwise,
@@ -355,6 +376,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .fits_integers = 1 << 1,
      .infer = pow_number_infer,
+     .cost = pow_number_cost,
      .inputs = pow_inputs,
      .takes = TAKES_BOOLEAN | TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,
      .scalars_promote = true,
@@ -363,7 +385,8 @@ static const op_row rows[] = {
      .reference_scalar = pow_number,
      .reference_int = pow_int,
      .reference_complex = pow_number_complex,
-     .flops_per_element = 20},
+     .flops_per_element = 20,
+     .complex_flops = 78},
     {.signature = "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
      .doc = "A number to the power of exponent.",
      .family = &family_pointwise,
@@ -374,7 +397,8 @@ static const op_row rows[] = {
      .reference_scalar = pow_of_number,
      .reference_int = pow_of_number_int,
      .reference_complex = pow_of_number_complex,
-     .flops_per_element = 20},
+     .flops_per_element = 20,
+     .complex_flops = 78},
     {.signature = "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
      .doc = "self to the power of exponent.",
      .family = &family_pointwise,
@@ -385,7 +409,8 @@ static const op_row rows[] = {
      .reference_scalar = pow_real,
      .reference_int = pow_int,
      .reference_complex = pow_complex,
-     .flops_per_element = 20},
+     .flops_per_element = 20,
+     .complex_flops = 78},
 };
 
 const op_rows rows_elementary = {rows, countof(rows)};

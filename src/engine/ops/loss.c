@@ -261,8 +261,8 @@ static void mse_cost(const op_call *call, const outputs *out, op_cost *cost) {
     pointwise p;
     if (pointwise_analyse(call, &p, NULL) == ASSAY_OK) {
         double n = (double)sizes_numel(p.ndim, p.sizes);
-        cost->flops = 3 * n;
         cost->reduction = fmax(n / fmax((double)tensor_numel(&out->items[0]), 1), 1);
+        cost->flops = (cost->reduction > 1 ? 3 : 2) * n;
     }
 }
 

@@ -105,7 +105,8 @@ static status variance_whole(ref_ctx *ctx, error *err) {
 
 static void variance_cost(const op_call *call, const outputs *out, op_cost *cost) {
     (void)out;
-    cost->flops = 4 * (double)tensor_numel(call_tensor(call, 0));
+    const tensor *self = call_tensor(call, 0);
+    cost->flops = 4 * flops_of_add(self->dtype) * (double)tensor_numel(self);
     cost->reduction = fmax(reduction_length(call, 1), 1);
 }
 
@@ -163,7 +164,10 @@ static double norm_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
 
 static void norm_cost(const op_call *call, const outputs *out, op_cost *cost) {
     (void)out;
-    cost->flops = 2 * (double)tensor_numel(call_tensor(call, 0));
+    const tensor *self = call_tensor(call, 0);
+    const double p = norm_order(call), size = dtype_is_complex(self->dtype) ? p == 2 ? 3 : 4 : 1; /* |z|, or its square */
+    const double power = p == 0 || p == 1 || p == 2 || isinf(p) ? 0 : 20, sum = isinf(p) ? 0 : 1;
+    cost->flops = ((p == 0 ? 0 : size) + power + sum) * (double)tensor_numel(self);
     cost->reduction = fmax(reduction_length(call, norm_dims(call)), 1);
 }
 

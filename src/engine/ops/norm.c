@@ -142,6 +142,11 @@ static void forward_cost(const op_call *call, const outputs *out, op_cost *cost)
     if (norm_analyse(call, &v, NULL) == ASSAY_OK) {
         cost->flops = (v.trains ? 7 : 2) * (double)tensor_numel(call_tensor(call, v.input_arg));
         cost->reduction = v.trains ? fmax((double)v.per_stat, 1) : 1;
+        const int running[] = {v.running_mean_arg, v.running_var_arg};
+        for (size_t i = 0; v.trains && i < countof(running); i++) { /* which are written as well */
+            const tensor *t = running[i] >= 0 ? call_tensor(call, running[i]) : NULL;
+            cost->bytes += t != NULL ? tensor_bytes(t) : 0;
+        }
     }
 }
 

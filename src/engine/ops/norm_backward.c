@@ -168,12 +168,27 @@ static status backward_inputs(const op_call *call, rng *r, error *err) {
                       : fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory for statistics", call->op->signature.full);
 }
 
+static void leave_out(const op_call *call, int i, bool is_read, op_cost *cost) {
+    if (i >= 0 && !is_read) {
+        op_cost_reads(call, i, 0, cost);
+    }
+}
+
 static void backward_cost(const op_call *call, const outputs *out, op_cost *cost) {
     (void)out;
     norm_view v;
     if (norm_analyse(call, &v, NULL) == ASSAY_OK) {
-        double numel = (double)tensor_numel(call_tensor(call, v.input_arg));
-        cost->flops = 12 * numel;
+        const bool *mask = call->args[v.mask_arg].bools;
+        const double numel = (double)tensor_numel(call_tensor(call, v.input_arg));
+        const bool normalizes = mask[1] || (mask[0] && v.trains); /* x^ is needed */
+        cost->flops = numel * ((mask[0] ? v.trains ? 7 : 1 : 0) + (normalizes ? 2 : 0) + (mask[1] ? 2 : 0) + (mask[2] ? 1 : 0));
+        leave_out(call, v.input_arg, normalizes, cost);
+        leave_out(call, v.weight_arg, mask[0], cost);
+        leave_out(call, v.bias_arg, false, cost);
+        leave_out(call, v.mean_arg, v.trains && normalizes, cost);
+        leave_out(call, v.rstd_arg, v.trains && (normalizes || mask[0]), cost);
+        leave_out(call, v.running_mean_arg, !v.trains && normalizes, cost);
+        leave_out(call, v.running_var_arg, !v.trains && (normalizes || mask[0]), cost);
         cost->reduction = fmax(fmax((double)v.per_stat, numel / fmax((double)v.n_weights, 1)), 1);
     }
 }

@@ -140,20 +140,24 @@ static double bicubic_element(ref_ctx *ctx, int out, int64_t flat, double *norm)
     return upsample_at(ctx, RESAMPLE_CUBIC, flat, norm);
 }
 
-static void taps_cost(resample_mode mode, const outputs *out, op_cost *cost) {
+/* No more is read than there are taps. */
+static void taps_cost(resample_mode mode, const op_call *call, const outputs *out, op_cost *cost) {
     double taps = (double)mode * (double)mode;
+    op_cost_reads(call, 0, taps * tensor_bytes(&out->items[0]), cost);
     cost->flops = mode == RESAMPLE_NEAREST ? 0 : 2 * taps * (double)tensor_numel(&out->items[0]);
     cost->reduction = taps;
 }
 
+static void nearest_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    taps_cost(RESAMPLE_NEAREST, call, out, cost);
+}
+
 static void bilinear_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    (void)call;
-    taps_cost(RESAMPLE_LINEAR, out, cost);
+    taps_cost(RESAMPLE_LINEAR, call, out, cost);
 }
 
 static void bicubic_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    (void)call;
-    taps_cost(RESAMPLE_CUBIC, out, cost);
+    taps_cost(RESAMPLE_CUBIC, call, out, cost);
 }
 
 /* --- upsample_*2d_backward.vec(grad_output, output_size, input_size, [align_corners,] scale_factors) ---------------------- */
@@ -340,7 +344,7 @@ static double grid_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
 
 static void grid_cost(const op_call *call, const outputs *out, op_cost *cost) {
     static const resample_mode modes[] = {RESAMPLE_LINEAR, RESAMPLE_NEAREST, RESAMPLE_CUBIC};
-    taps_cost(modes[call_int(call, 2)], out, cost);
+    taps_cost(modes[call_int(call, 2)], call, out, cost);
 }
 
 /* --- grid_sampler_2d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask) ----- */
@@ -472,7 +476,7 @@ static void grid_backward_cost(const op_call *call, const outputs *out, op_cost 
     double points = (double)grad->sizes[2] * (double)grad->sizes[3];
     double per_element = 4 * taps * (points / ((double)input->sizes[2] * (double)input->sizes[3]) + 1);
     (void)out;
-    cost->flops = 6 * taps * (double)tensor_numel(grad);
+    cost->flops = (call->args[6].bools[0] ? 6 : 4) * taps * (double)tensor_numel(grad);
     cost->reduction = taps * channels > per_element ? taps * channels : per_element;
 }
 
@@ -482,6 +486,7 @@ static const op_row rows[] = {
     {.signature = "upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
      .doc = "Resizes an image; each output element copies the nearest input element.",
      .family = &family_resample,
+     .cost = nearest_cost,
      .infer = nearest_infer,
      .decompose = upsample_nearest_parts,
      .reference_element = nearest_element},

@@ -124,6 +124,8 @@ static status rnn_inputs(const op_call *call, rng *r, error *err) {
     return ASSAY_OK;
 }
 
+enum { RNN_WEIGHT_BUF = 3 }; /* in both signatures */
+
 static double forward_flops(const rnn_net *net) {
     double flops = 0, rows = (double)net->rows, h = (double)net->hidden;
     for (int layer = 0; layer < net->n_layers; layer++) {
@@ -145,17 +147,19 @@ static void rnn_cost(const op_call *call, const outputs *out, op_cost *cost) {
     if (rnn_analyse(call, &rnn_forward_args, &net, NULL) == ASSAY_OK) {
         cost->flops = forward_flops(&net);
         cost->reduction = travel(&net);
+        op_cost_reads(call, RNN_WEIGHT_BUF, 0, cost); /* the weights once more */
     }
 }
 
 static void rnn_backward_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    enum { WEIGHT_BUF = 3, OUTPUT = 6, RESERVE = 20 };
+    enum { OUTPUT = 6, RESERVE = 20 };
     rnn_net net;
     (void)out;
     if (rnn_analyse(call, &rnn_backward_args, &net, NULL) == ASSAY_OK) {
-        cost->flops = 3 * forward_flops(&net);
+        /* The forward again, what inputs and states get, and what the weights get. */
+        cost->flops = (call->args[RNN_OUTPUT_MASK].bools[3] ? 3 : 2) * forward_flops(&net);
         cost->reduction = travel(&net) + (double)net.rows + (double)(net.gates * net.hidden);
-        static const int not_read[] = {WEIGHT_BUF, OUTPUT, RESERVE}; /* what these hold is worked out anew */
+        static const int not_read[] = {RNN_WEIGHT_BUF, OUTPUT, RESERVE}; /* what these hold is worked out anew */
         for (size_t i = 0; i < countof(not_read); i++) {
             op_cost_reads(call, not_read[i], 0, cost);
         }

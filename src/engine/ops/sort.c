@@ -101,8 +101,7 @@ static status cumsum_whole(ref_ctx *ctx, error *err) {
 }
 
 static void cumsum_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    (void)out;
-    cost->flops = (double)tensor_numel(call_tensor(call, 0));
+    cost->flops = flops_of_add(out->items[0].dtype) * (double)tensor_numel(call_tensor(call, 0));
     cost->reduction = fmax((double)along_dim(call_tensor(call, 0), call_int(call, 1)).n, 1);
 }
 

@@ -4,6 +4,8 @@
 #include "engine/ops/rows.h"
 #include "engine/schema/reference.h"
 
+#include <math.h>
+
 /* tril(self, diagonal), triu(self, diagonal) */
 static status triangle_infer(const op_call *call, outputs *out, error *err) {
     const tensor *self = call_tensor(call, 0);
@@ -66,12 +68,40 @@ static void triu_parts(dag *g, const op_call *call, const outputs *out) {
     triangle_parts(g, call, call_int(call, 1), INT64_MAX);
 }
 
+/* What becomes 0 is not read; in place, what stays is neither read nor written. */
+static void triangle_cost(const op_call *call, bool lower, op_cost *cost) {
+    const tensor *self = call_tensor(call, 0);
+    int64_t columns = self->sizes[self->ndim - 1], rows = self->sizes[self->ndim - 2], diagonal = call_int(call, 1);
+    double kept = 0, plane = (double)rows * (double)columns;
+    for (int64_t row = 0; row < rows; row++) {
+        double left = fmin(fmax((double)row + (double)diagonal + (lower ? 1 : 0), 0), (double)columns); /* of the diagonal */
+        kept += lower ? left : (double)columns - left;
+    }
+    double share = plane > 0 ? kept / plane : 0, whole = tensor_bytes(self);
+    if (call->op->in_place) {
+        cost->bytes = (1 - share) * whole;
+    } else {
+        op_cost_reads(call, 0, share * whole, cost);
+    }
+}
+
+static void tril_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    (void)out;
+    triangle_cost(call, true, cost);
+}
+
+static void triu_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    (void)out;
+    triangle_cost(call, false, cost);
+}
+
 static const op_family family_triangle = {.name = "move"};
 
 static const op_row rows[] = {
     {.signature = "tril(Tensor self, SymInt diagonal=0) -> Tensor",
      .doc = "The lower triangle of matrices, zeros above the diagonal.",
      .family = &family_triangle,
+     .cost = tril_cost,
      .infer = triangle_infer,
      .decompose = tril_parts,
      .reference_moves = tril_moves,
@@ -79,6 +109,7 @@ static const op_row rows[] = {
     {.signature = "triu(Tensor self, SymInt diagonal=0) -> Tensor",
      .doc = "The upper triangle of matrices, zeros below the diagonal.",
      .family = &family_triangle,
+     .cost = triu_cost,
      .infer = triangle_infer,
      .decompose = triu_parts,
      .reference_moves = triu_moves,

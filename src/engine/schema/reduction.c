@@ -89,12 +89,18 @@ double reduction_length(const op_call *call, int dims_arg) {
     return n;
 }
 
-/* One operation an input element. */
-static void reduction_cost(const op_call *call, const outputs *out, op_cost *cost) {
+/* Comparisons count 0. */
+static void choice_cost(const op_call *call, const outputs *out, op_cost *cost) {
     double n = (double)tensor_numel(call_tensor(call, 0));
     double kept = out->n > 0 ? (double)tensor_numel(&out->items[0]) : 1;
-    cost->flops = n;
     cost->reduction = kept > 0 && n > kept ? n / kept : 1;
 }
 
+/* An addition for each input element. */
+static void reduction_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    choice_cost(call, out, cost);
+    cost->flops = flops_of_add(out->items[0].dtype) * (double)tensor_numel(call_tensor(call, 0));
+}
+
+const op_family family_choice = {.name = "reduction", .infer = NULL, .cost = choice_cost};
 const op_family family_reduction = {.name = "reduction", .infer = NULL, .cost = reduction_cost};

@@ -30,6 +30,7 @@ bool reduction_next(reduction_walk *w);
 /* Elements behind one output element. */
 double reduction_length(const op_call *call, int dims_arg);
 
-extern const op_family family_reduction;
+extern const op_family family_reduction; /* adds up */
+extern const op_family family_choice;    /* compares */
 
 #endif
