@@ -78,7 +78,7 @@ class BadInput(Case):
     def test_near_operators(self):
         """What is before the overload decides: ".default" makes no names alike."""
         for name, near in (("arange.default", None), ("softmax.int", "aten._softmax.default"), ("add.out", "aten.add.Tensor"),
-                           ("ad.Tensor", "aten.add.Tensor"), ("add.tensor", "aten.add.Tensor"), ("xyz.default", None)):
+                           ("nm.default", "aten.mm.default"), ("ad.Tensor", "aten.add.Tensor"), ("add.tensor", "aten.add.Tensor"), ("xyz.default", None)):
             path = self.write("unknown.txt", f"Operator: aten.{name}\ncnt: 1, ((T([2], f32),), {{}})\n")
             said = self.operators("--inputs", path, "--dry-run").stdout
             self.assertEqual(re.findall("did you mean '([^']*)'", said), [near] if near else [])

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,42 +201,35 @@ const op *op_table_find(const op_table *table, const char *name) {
     return find_full(table, full);
 }
 
-/* The name before the overload that is nearest to n characters: ".default" is in so many that it makes all of them alike. */
-static const char *nearest_base(const op_table *table, const char **names, const char *typed, size_t n) {
-    char base[128];
-    if (n >= sizeof base) {
-        return NULL;
-    }
-    memcpy(base, typed, n);
-    base[n] = '\0';
-    for (int i = 0; i < table->n; i++) {
-        names[i] = table->ops[i].signature.name;
-    }
-    return text_nearest(base, names, (size_t)table->n);
-}
-
 const char *op_table_nearest(const op_table *table, const char *name) {
     const char **names = malloc((size_t)table->n * sizeof *names);
     if (names == NULL) {
         return NULL;
     }
+    /* What is before the overload must be near itself: ".default" is in so many names that it makes them alike. */
+    char typed[128];
     name = without_namespace(name);
-    const size_t length = strcspn(name, ".");
-    const char *base = nearest_base(table, names, name, length), *plain = NULL;
+    snprintf(typed, sizeof typed, "%.*s", (int)strcspn(name, "."), name);
+    for (int i = 0; i < table->n; i++) {
+        names[i] = table->ops[i].signature.name;
+    }
+    const char *base = text_nearest(typed, names, (size_t)table->n), *plain = NULL, *first = NULL;
+    const int distance = base != NULL ? text_distance(typed, base, sizeof typed) : 0;
     size_t n = 0;
     for (int i = 0; base != NULL && i < table->n; i++) {
         const signature *s = &table->ops[i].signature;
         if (strcmp(s->name, base) == 0) {
-            names[n++] = s->full;
+            first = first == NULL ? s->full : first;
             plain = strcmp(s->overload, "default") == 0 ? s->name : plain;
         }
+        if (text_distance(typed, s->name, sizeof typed) == distance) { /* of those as near, the overload decides */
+            names[n++] = s->full;
+        }
     }
-    const char *nearest = n > 0 ? text_nearest(name, names, n) : NULL;
-    if (name[length] == '\0' && plain != NULL) {
-        nearest = plain; /* "relu" is how people write it */
-    } else if (nearest == NULL && n > 0) {
-        nearest = names[0];
-    }
+    const char *nearest = text_nearest(name, names, n);
     free(names);
-    return nearest;
+    if (strchr(name, '.') == NULL && plain != NULL) {
+        return plain; /* "relu" is how people write it */
+    }
+    return nearest != NULL ? nearest : first;
 }

@@ -74,12 +74,14 @@ static const char *nearest_name(arena *memory, const inputs *set, const char *gl
             return NULL;
         }
     }
+    enum { MOST_DISTANCE = 96 };
     const char *base = text_nearest(typed_base, bases, set->n_operators);
-    for (size_t i = 0; base != NULL && i < set->n_operators; i++) {
-        n += strcmp(bases[i], base) == 0 ? add_ways(memory, set->operators[i].name, ways + n) : 0;
+    const int distance = base != NULL ? text_distance(typed_base, base, MOST_DISTANCE) : 0;
+    for (size_t i = 0; base != NULL && i < set->n_operators; i++) { /* of those as near, the overload decides */
+        n += text_distance(typed_base, bases[i], MOST_DISTANCE) == distance ? add_ways(memory, set->operators[i].name, ways + n) : 0;
     }
     const char *near = text_nearest(typed, ways, n);
-    return near != NULL || n == 0 ? near : ways[0];
+    return near != NULL ? near : base;
 }
 
 static bool matches_any(const inputs *set, const char *glob) {
