@@ -7,7 +7,8 @@ add_subdirectory(${CMAKE_SOURCE_DIR}/examples/plugin ${ASSAY_PLUGIN_DIR}/example
 foreach(fault wrong_abi refuses crashes_loading prepare_crashes run_crashes hangs eats_memory wrong_result unwritten
     exits unsupported short_table bad_name prints no_room output_fails keeps_program close_crashes release_crashes no_status
     no_message bad_message output_breaks output_of_nothing output_without_sizes odd_precision
-    writes_behind writes_before harms_others)
+    writes_behind writes_before harms_others
+    writes_input wrong_later skips_later keeps_result does_nothing)
   string(TOUPPER ${fault} constant)
   add_library(plugin_${fault} MODULE ${CMAKE_CURRENT_LIST_DIR}/faulty.c)
   target_compile_definitions(plugin_${fault} PRIVATE FAULT=FAULT_${constant} NAME="${fault}" _GNU_SOURCE)

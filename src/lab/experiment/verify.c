@@ -428,7 +428,7 @@ static bool aliases_input(const expectation *e, const tensor *t) {
 status expectation_poison(const expectation *e, plan *p, error *err) {
     outputs actual;
     outputs_init(&actual);
-    if (e->g == NULL && e->call->op->row->is_view) {
+    if ((e->g == NULL && e->call->op->row->is_view) || p->makes_outputs) {
         return ASSAY_OK;
     }
     status result = gather_outputs(e, p, &actual, err);

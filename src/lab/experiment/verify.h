@@ -53,7 +53,7 @@ double expectation_bytes(const op_call *call, const outputs *out);
    says nothing about them. stats and differs are written in every case. */
 status expectation_check(const expectation *e, plan *p, record_error_stats *stats, bool *differs, error *err);
 
-/* Fills the plan's outputs with what no kernel writes, but for those that alias an input. */
+/* Fills the plan's outputs with what no kernel writes, but for those that alias an input, and those of a plan that makes them itself. */
 status expectation_poison(const expectation *e, plan *p, error *err);
 
 #endif
