@@ -8,7 +8,8 @@
 
    Rules that keep a plug-in honest and safe:
    - Everything passed in is borrowed: a program outlives its plan, the backend outlives its plans.
-   - `run` reads the inputs' present values (assay changes them between runs) and writes every element of every output.
+   - `run` reads the inputs' present values, which are others in the first run than in those that are checked and timed, and writes
+     every element of every output. It writes to no input but as the operator says, nor around the outputs.
    - Errors are a status and a message, one line of text; UNSUPPORTED with a reason is an ordinary answer. A plug-in that crashes or
      hangs costs its own row of the report and nothing else: it runs in a worker process.
    - Calls come from one thread at a time. How many threads `run` may use is told in `configure`. What a call changes for the whole

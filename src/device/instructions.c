@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -29,6 +30,17 @@ static isa isa_of_cpu(void) {
     }
 #endif
     return ISA_BASELINE;
+}
+
+void cpu_identity(uint32_t out[CPU_IDENTITY_WORDS]) {
+    memset(out, 0, CPU_IDENTITY_WORDS * sizeof *out);
+#if defined(__x86_64__)
+    __get_cpuid(1, &out[0], &out[1], &out[2], &out[3]);
+    out[1] &= 0xffffu; /* above: which core runs this */
+    __get_cpuid_count(7, 0, &out[4], &out[5], &out[6], &out[7]);
+    __get_cpuid_count(7, 1, &out[8], &out[9], &out[10], &out[11]);
+    __get_cpuid(0x80000001u, &out[12], &out[13], &out[14], &out[15]);
+#endif
 }
 
 /* ISA_COUNT: no set is asked for, or one that is unknown. */

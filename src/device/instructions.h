@@ -6,6 +6,7 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Each has what those before it have: x86-64 alone, or any other processor; AVX2, FMA, F16C and BMI2; AVX-512 F, BW, VL, DQ and CD. */
 typedef enum isa { ISA_BASELINE, ISA_AVX2, ISA_AVX512, ISA_COUNT } isa;
@@ -16,6 +17,10 @@ isa isa_best(void);
 bool isa_is_limited(void);
 /* Whether, with AVX-512, the processor has instructions for bf16 (AVX512_BF16) as well. A few loads. Threads: any. */
 bool isa_rounds_to_bf16(void);
+/* The processor's own words about itself, which -march=native asks: family, model, stepping and what it can do. Zeros on others than
+   x86-64. Microseconds where a machine is a guest. */
+enum { CPU_IDENTITY_WORDS = 16 };
+void cpu_identity(uint32_t out[CPU_IDENTITY_WORDS]);
 /* "baseline", "avx2", "avx512". */
 const char *isa_name(isa i);
 /* On x86-64 with AVX, sets the upper halves of the vector registers to zero, on the calling thread and its OpenMP team. Code that

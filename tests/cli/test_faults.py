@@ -30,6 +30,10 @@ ROWS = {
     "odd_precision": ("failed", "in precision 200", 1),
     "writes_behind": ("failed", "wrote outside output 0: 0 bytes before it and 2400 behind it while checking on writes_behind", 1),
     "writes_before": ("failed", "wrote outside output 0: 4 bytes before it and 0 behind it while checking on writes_before", 1),
+    "writes_input": ("failed", "wrote to input 'self'", 1),
+    "wrong_later": ("mismatch", "after the timed runs: output 0[", 4),
+    "skips_later": ("mismatch", "after the timed runs: output 0[", 4),
+    "keeps_result": ("mismatch", "output 0[", 4),
     "output_fails": ("unsupported", "its results cannot be shown", 0),
     "keeps_program": ("ok", "", 0),
     "no_room": ("skipped", "123 bytes of work space beside the tensors, the limit is", 0),
@@ -122,6 +126,13 @@ class Faults(Case):
                 self.check_others(records)
                 self.assertEqual(sorted((r["sample_index"], r["backend"]) for r in records if r["status"] != "ok"), [(0, guilty), (1, guilty)])
                 self.assertEqual(len(records), 8)
+
+    def test_inputs_come_back_as_they_were(self):
+        """Of every operator, after a run on other values: what writes to no input is never said to."""
+        records = self.records("--suite", "embedded", "--repeats", "0", "--backend", plugin("does_nothing"), *REFERENCE, code=4)
+        mine = [r for r in records if r["backend"] == "does_nothing"]
+        self.assertGreater(len(mine), 100)
+        self.assertEqual([(r["operator"], r["reason"]) for r in mine if r["status"] not in ("ok", "mismatch")], [])
 
     def test_refusals(self):
         for name, words in REFUSALS.items():

@@ -42,6 +42,10 @@ enum fault {
     FAULT_ODD_PRECISION,
     FAULT_WRITES_BEHIND,
     FAULT_WRITES_BEFORE,
+    FAULT_WRITES_INPUT,
+    FAULT_WRONG_LATER,
+    FAULT_SKIPS_LATER,
+    FAULT_KEEPS_RESULT,
     FAULT_HARMS_OTHERS, /* whoever starts a process in this one after it has been prepared crashes */
 };
 
@@ -53,6 +57,8 @@ struct assay_plan {
     const float *input;
     float *output;
     int64_t n;
+    float *kept; /* NULL until the first run */
+    int runs;
     bool has_run;
 };
 
@@ -92,7 +98,11 @@ static assay_status prepare(void *state, const assay_program *program, assay_pla
         return ASSAY_UNSUPPORTED;
     }
     facts->precision = fault == FAULT_ODD_PRECISION ? 200 : ASSAY_WIDE;
-    if (fault == FAULT_UNSUPPORTED || (fault != FAULT_DOES_NOTHING && strcmp(program->nodes[0].op, served) != 0)) {
+    if (fault == FAULT_DOES_NOTHING) { /* whatever the operator */
+        *out = calloc(1, sizeof **out);
+        return *out != NULL ? ASSAY_OK : ASSAY_OUT_OF_MEMORY;
+    }
+    if (fault == FAULT_UNSUPPORTED || strcmp(program->nodes[0].op, served) != 0) {
         return answer(error, ASSAY_UNSUPPORTED, "not today");
     }
     if (fault == FAULT_NO_ROOM) {
@@ -151,8 +161,6 @@ static assay_status run(assay_plan *plan, assay_error *error) {
         return eat(error);
     case FAULT_EXITS:
         exit(0);
-    case FAULT_DOES_NOTHING:
-        return ASSAY_OK;
     case FAULT_MASK_UNWRITTEN:
         memcpy(plan->output, plan->input, (size_t)plan->n * sizeof *plan->output);
         return ASSAY_OK;
@@ -177,6 +185,17 @@ static assay_status run(assay_plan *plan, assay_error *error) {
         plan->input = p->tensors[p->nodes[0].arguments[0].tensors[0]].data;
         plan->output = p->tensors[p->outputs[0]].data;
     }
+    plan->runs++;
+    if (fault == FAULT_WRITES_INPUT && plan->n > 0) {
+        *(float *)plan->input = 100;
+    }
+    if (fault == FAULT_SKIPS_LATER && plan->runs > 3) {
+        return ASSAY_OK;
+    }
+    if (fault == FAULT_KEEPS_RESULT && plan->kept != NULL) {
+        memcpy(plan->output, plan->kept, (size_t)plan->n * sizeof *plan->kept);
+        return ASSAY_OK;
+    }
     int64_t n = fault == FAULT_UNWRITTEN && plan->n > 0 ? plan->n - 1 : plan->n;
     for (int64_t i = 0; i < n; i++) {
         plan->output[i] = plan->input[i] <= 0 ? 0 : plan->input[i];
@@ -187,13 +206,19 @@ static assay_status run(assay_plan *plan, assay_error *error) {
     if (fault == FAULT_WRITES_BEFORE) {
         plan->output[-1] = 7;
     }
-    if (fault == FAULT_WRONG_RESULT && n > 0) {
+    if (fault == FAULT_KEEPS_RESULT) {
+        plan->kept = malloc((size_t)n * sizeof *plan->kept);
+        memcpy(plan->kept, plan->output, (size_t)n * sizeof *plan->kept);
+    }
+    bool is_wrong = fault == FAULT_WRONG_RESULT || (fault == FAULT_WRONG_LATER && plan->runs > 3);
+    if (is_wrong && n > 0) {
         plan->output[n / 2] += 1;
     }
     return ASSAY_OK;
 }
 
 static void release(assay_plan *plan) {
+    free(plan->kept);
     free(plan);
     if (fault == FAULT_RELEASE_CRASHES) {
         crash();

@@ -15,7 +15,8 @@ endfunction()
 foreach(fault wrong_abi refuses crashes_loading hangs_loading prepare_crashes run_crashes hangs eats_memory wrong_result unwritten
     exits unsupported short_table bad_name prints no_room output_fails keeps_program close_crashes crashes_later
     does_nothing mask_unwritten release_crashes no_status no_message bad_message output_breaks output_of_nothing
-    output_without_sizes odd_precision writes_behind writes_before harms_others)
+    output_without_sizes odd_precision writes_behind writes_before harms_others
+    writes_input wrong_later skips_later keeps_result)
   assay_faulty_plugin(${fault} ${fault} ${fault})
 endforeach()
 foreach(twin a b) # names that differ where those of files are cut

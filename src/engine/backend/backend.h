@@ -22,6 +22,7 @@ struct plan {
        be damaged. NULL: of the engine's own code, and a plug-in's that makes its outputs. */
     status (*is_whole)(plan *p, error *err);
     const char *note;  /* something a reader of the number should know, or NULL */
+    bool makes_outputs; /* in memory that is not ours to write to */
     bool is_fallback;  /* the work is somebody else's kernel called back */
     /* How a compiler cut the work up: its kernels, its calls of a kernel library, and the bytes that all of them read and write,
        roughly. bytes_moved 0: not known. */
@@ -33,6 +34,7 @@ struct plan {
 struct backend {
     const char *name; /* as in --backend; plug-ins: the name they give themselves */
     const char *doc;  /* one sentence */
+    bool is_plugin;   /* somebody else's code, which is watched */
     status (*prepare)(backend *b, const graph *g, plan **out, error *err);
     /* Where plans that are prepared from now on have their outputs, if the backend makes them itself and they fit; they keep
        hold of it. NULL: each in memory of its own. Borrowed, for the calls of prepare. */

@@ -212,7 +212,7 @@ static status prepare(backend *base, const graph *g, plan **out, error *err) {
     if (p == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
-    p->base = (plan){.run = run, .output = output, .release = release, .is_whole = is_whole};
+    p->base = (plan){.run = run, .output = output, .release = release, .is_whole = is_whole, .makes_outputs = b->table->output != NULL};
     p->table = b->table;
     status result = prepare_plan(b, p, g, err);
     if (result != ASSAY_OK) {
@@ -326,6 +326,7 @@ status backend_plugin_open(const char *path, backend **out, error *err) {
     }
     b->base = (backend){.name = b->name != NULL ? b->name : b->table->name,
                         .doc = b->table->doc != NULL ? b->table->doc : "a plug-in",
+                        .is_plugin = true,
                         .prepare = prepare,
                         .covers = covers,
                         .close = close_plugin};

@@ -32,13 +32,16 @@ static cache_key key_of(const compiled_plan *p) {
     uint64_t written = written_by(p->g);
     char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
     kernel_identity(eager, sizeof eager);
-    const char *instructions = isa_name(isa_best()); /* of the processor they take */
+    const char *instructions = isa_name(isa_best());
+    uint32_t cpu[CPU_IDENTITY_WORDS]; /* code's own identity has it too, but a plan may be the library's calls alone */
+    cpu_identity(cpu);
     cache_piece pieces[] = {{version, sizeof version},
                             {p->program.source, strlen(p->program.source)},
                             {p->program.dag_text, strlen(p->program.dag_text)},
                             {p->code != NULL ? module_identity(p->code) : "", p->code != NULL ? strlen(module_identity(p->code)) : 0},
                             {eager, strlen(eager)},
                             {instructions, strlen(instructions)},
+                            {cpu, sizeof cpu},
                             {&threads, sizeof threads},
                             {&written, sizeof written}};
     return cache_key_of(pieces, countof(pieces));
@@ -66,6 +69,17 @@ static choice choice_at(const text *bytes, int i) {
     return c;
 }
 
+/* Asked of all before any is taken: a plan of which some steps are as they were once and some not was never measured. */
+static bool all_fit(const compiled_plan *p, const text *bytes) {
+    for (int i = 0; i < p->n_steps; i++) {
+        const choice c = choice_at(bytes, i);
+        if (p->steps[i].kernel != NULL && (c.variant < 0 || c.variant >= p->steps[i].described->n_variants || c.threads < 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool tune_recall(compiled_plan *p, settled *all) {
     const cache_key key = key_of(p);
     char path[4096];
@@ -73,12 +87,12 @@ bool tune_recall(compiled_plan *p, settled *all) {
     bool good = cache_find(&key, ".tune", path, sizeof path, NULL) == ASSAY_OK &&
                 file_read(path, 1 << 20, &bytes, NULL) == ASSAY_OK &&
                 bytes.length >= ((size_t)p->n_steps + 1) * sizeof(choice) && read_settled(choice_at(&bytes, p->n_steps), all);
+    good = good && all_fit(p, &bytes);
     for (int i = 0; good && i < p->n_steps; i++) {
         choice c = choice_at(&bytes, i);
         if (p->steps[i].kernel != NULL) {
-            good = c.variant >= 0 && c.variant < p->steps[i].described->n_variants && c.threads >= 0 &&
-                   compiled_use_variant(p, i, c.variant, NULL) == ASSAY_OK;
-            p->steps[i].threads = good ? c.threads : 0;
+            good = compiled_use_variant(p, i, c.variant, NULL) == ASSAY_OK;
+            p->steps[i].threads = c.threads;
         }
     }
     text_clear(&bytes);

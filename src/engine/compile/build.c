@@ -8,9 +8,6 @@
 #include "device/instructions.h"
 #include "engine/compile/cache.h"
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -134,21 +131,9 @@ static void compiler_identity(char *out, size_t size_bytes) {
              s.st_mtim.tv_nsec);
 }
 
-/* What -march=native asks: the processor's own words about itself. */
-static void cpu_identity(uint32_t out[16]) {
-    memset(out, 0, 16 * sizeof *out);
-#if defined(__x86_64__)
-    __get_cpuid(1, &out[0], &out[1], &out[2], &out[3]);
-    out[1] &= 0xffffu; /* above: which core runs this */
-    __get_cpuid_count(7, 0, &out[4], &out[5], &out[6], &out[7]);
-    __get_cpuid_count(7, 1, &out[8], &out[9], &out[10], &out[11]);
-    __get_cpuid(0x80000001u, &out[12], &out[13], &out[14], &out[15]);
-#endif
-}
-
 static cache_key key_of(const char *source) {
     char compiler[PATH_BYTES + 64];
-    uint32_t cpu[16];
+    uint32_t cpu[CPU_IDENTITY_WORDS];
     compiler_identity(compiler, sizeof compiler);
     cpu_identity(cpu);
     const char *instructions = instructions_flag();

@@ -2,7 +2,9 @@
 /* The stages of one point, in the order of the data: inputs, expectation, plans, verdicts, samples, records. */
 #include "lab/experiment/operators_point.h"
 
+#include "base/rng.h"
 #include "device/process_state.h"
+#include "lab/experiment/left_alone.h"
 #include "lab/experiment/operators_check.h"
 #include "lab/experiment/operators_profile.h"
 #include "lab/experiment/repro.h"
@@ -93,6 +95,7 @@ typedef struct point {
     output_memory outputs; /* the same for all plans: what differs between them is their code */
     plan **plans;          /* NULL where there is none */
     record *records;
+    left_alone inputs;     /* as they were made, from the first plug-in on */
     double *checked_ns;    /* what the checked run took; 0 where there was none */
     const bool *excluded;
     memory_range *ranges;
@@ -151,12 +154,54 @@ static status stop_if_damaged(const plan *ready, error *err) {
     return ready->is_whole != NULL ? ready->is_whole((plan *)ready, err) : ASSAY_OK;
 }
 
+/* A run that no trace shows; what it changes for the whole process is put back. */
+static status run_unseen(plan *ready, error *err) {
+    const process_state ours = process_state_read();
+    status result = ready->run(ready, err);
+    process_state_restore(&ours);
+    return result;
+}
+
+/* A run whose results nobody looks at, on other values than those that are checked: what a plug-in keeps of it and hands out again is
+   not what is expected. */
+static status run_on_other_values(point *p, size_t b, error *reason, status *ran, error *err) {
+    const uint64_t seed = p->context->options->seed;
+    bool same_form;
+    TRY(enter(p, STAGE_CHECK, (int32_t)b, err));
+    TRY(workload_refill(&p->work, rng_mix(seed + 1), &same_form, err));
+    *ran = same_form ? run_unseen(p->plans[b], reason) : ASSAY_OK;
+    TRY(stop_if_damaged(p->plans[b], err));
+    return workload_refill(&p->work, seed, &same_form, err);
+}
+
+/* Makes inputs that somebody has written to what they were; *written is the first of them, or NULL. */
+static status mend_inputs(point *p, const graph_input **written, error *err) {
+    bool same_form;
+    *written = left_alone_find(&p->inputs);
+    return *written != NULL ? workload_refill(&p->work, p->context->options->seed, &same_form, err) : ASSAY_OK;
+}
+
+/* A plug-in whose run has just written to what it was to read gets its verdict. */
+static status check_inputs(point *p, size_t b, error *err) {
+    const graph_input *written;
+    TRY(mend_inputs(p, &written, err));
+    if (written != NULL) {
+        const char *reason = arena_format(p->memory, "wrote to input '%s'", written->name);
+        set_verdict(p->memory, &p->records[b], RECORD_FAILED, reason != NULL ? reason : "wrote to an input");
+    }
+    return ASSAY_OK;
+}
+
 static status check_plan(point *p, size_t b, error *err) {
     record *r = &p->records[b];
     plan *ready = p->plans[b];
-    TRY(enter(p, STAGE_CHECK, (int32_t)b, err));
     error reason = {0};
-    status ran = expectation_poison(&p->expected, ready, &reason);
+    status ran = ASSAY_OK;
+    if (p->context->backends[b]->is_plugin) {
+        TRY(run_on_other_values(p, b, &reason, &ran, err));
+    }
+    TRY(enter(p, STAGE_CHECK, (int32_t)b, err));
+    ran = ran == ASSAY_OK ? expectation_poison(&p->expected, ready, &reason) : ran;
     int64_t from = profile_now(p->context->profile);
     profile_set_backend(p->context->profile, r->backend);
     if (ran == ASSAY_OK) {
@@ -180,7 +225,39 @@ static status check_plan(point *p, size_t b, error *err) {
     }
     profile_span(p->context->profile, "user_annotation", "check", from, NULL, 0);
     restore(p);
-    return ASSAY_OK;
+    return check_inputs(p, b, err);
+}
+
+/* Whether a plan that has been timed still computes. What is expected of the engine's own where it drew at random takes too long to
+   find once more. */
+static status check_again(point *p, size_t b, error *err) {
+    plan *ready = p->plans[b];
+    TRY(enter(p, STAGE_CHECK, (int32_t)b, err));
+    TRY(stop_if_damaged(ready, err));
+    bool is_plugin = p->context->backends[b]->is_plugin;
+    if (!p->context->options->check_accuracy || (p->expected.is_random && !is_plugin)) {
+        return ASSAY_OK;
+    }
+    const graph_input *written; /* by whom, shows when its turn comes */
+    TRY(mend_inputs(p, &written, err));
+    error reason = {0};
+    record_error_stats stats;
+    bool differs = false;
+    pristine_restore(&p->work.kept, NULL);
+    status result = expectation_poison(&p->expected, ready, &reason);
+    if (result == ASSAY_OK) {
+        result = run_unseen(ready, &reason);
+        TRY(stop_if_damaged(ready, err));
+    }
+    if (result == ASSAY_OK) {
+        result = expectation_check(&p->expected, ready, &stats, &differs, &reason);
+    }
+    pristine_restore(&p->work.kept, NULL);
+    if (result != ASSAY_OK) {
+        const char *text = arena_format(p->memory, "after the timed runs: %s", reason.message);
+        set_verdict(p->memory, &p->records[b], differs ? RECORD_MISMATCH : status_of(result), text != NULL ? text : reason.message);
+    }
+    return check_inputs(p, b, err);
 }
 
 static status prepare_plan(point *p, size_t b, error *err) {
@@ -189,6 +266,9 @@ static status prepare_plan(point *p, size_t b, error *err) {
     error reason = {0};
     backend *by = p->context->backends[b];
     by->outputs = &p->outputs;
+    if (by->is_plugin && p->inputs.hashes == NULL && p->context->options->check_accuracy) {
+        TRY(left_alone_note(p->memory, &p->work.g, &p->work.kept, &p->inputs, err));
+    }
     int64_t from = clock_now_ns(&p->context->clock);
     status prepared = by->prepare(by, &p->work.g, &p->plans[b], &reason);
     int64_t to = clock_now_ns(&p->context->clock);
@@ -296,7 +376,12 @@ static status measure(point *p, error *err) {
                               .deadline_ns = budget_ns > 0 ? clock_now_ns(&p->context->clock) + budget_ns : 0};
     TRY(sample_all(p->memory, subjects, n, &options, series, err));
     for (size_t i = 0; i < n; i++) {
-        take_series(p, &p->records[which[i]], &series[i]);
+        if (series[i].result == ASSAY_OK) {
+            TRY(check_again(p, which[i], err));
+        }
+        if (p->records[which[i]].status == RECORD_OK) {
+            take_series(p, &p->records[which[i]], &series[i]);
+        }
     }
     const record *base = &p->records[which[baseline]];
     for (size_t i = 0; i < n && base->baseline && base->status == RECORD_OK; i++) {

@@ -10,7 +10,7 @@ typedef struct pristine_copy {
     void *copy;
 } pristine_copy;
 
-static bool is_kept(const pristine *p, const storage *s) {
+bool pristine_holds(const pristine *p, const storage *s) {
     for (int i = 0; i < p->n; i++) {
         if (p->copies[i].target == s) {
             return true;
@@ -24,7 +24,7 @@ static status keep_written(const op_call *call, pristine *out, error *err) {
     for (int i = 0; i < o->signature.n_params && !o->row->is_view; i++) {
         const arg *a = &call->args[i];
         /* Values inside a graph have no memory here: a run makes them anew. */
-        if (!op_writes(o, i) || a->kind != ARG_TENSOR || a->tensor->storage == NULL || is_kept(out, a->tensor->storage)) {
+        if (!op_writes(o, i) || a->kind != ARG_TENSOR || a->tensor->storage == NULL || pristine_holds(out, a->tensor->storage)) {
             continue;
         }
         storage *s = a->tensor->storage;

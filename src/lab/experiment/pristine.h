@@ -15,6 +15,8 @@ typedef struct pristine {
 /* Copies every input, views of inputs included, that a run of the graph writes, as it is now. OUT_OF_MEMORY: pristine_clear
    takes care of the rest. */
 status pristine_keep(arena *memory, const graph *g, pristine *out, error *err);
+/* Whether s is among them. */
+bool pristine_holds(const pristine *p, const storage *s);
 /* Puts them back; a profile (NULL: none) shows that as copies. */
 void pristine_restore(const pristine *p, profile *shown);
 void pristine_clear(pristine *p);

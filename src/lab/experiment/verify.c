@@ -431,7 +431,7 @@ static bool draws_in_place(const op_row *row) {
 status expectation_poison(const expectation *e, plan *p, error *err) {
     outputs actual;
     outputs_init(&actual);
-    if (e->g == NULL && e->call->op->row->is_view) {
+    if ((e->g == NULL && e->call->op->row->is_view) || p->makes_outputs) {
         return ASSAY_OK;
     }
     const bool fills_all = e->g == NULL && draws_in_place(e->call->op->row);

@@ -54,8 +54,8 @@ double expectation_bytes(const op_call *call, const outputs *out);
    with the reference, the figures also NaN where an element outside the tolerance has no distance from it (NaN, infinity). */
 status expectation_check(const expectation *e, plan *p, record_error_stats *stats, bool *differs, error *err);
 
-/* Fills the plan's outputs with what no kernel writes, but for those that alias an input which the call reads. What was
-   written there must be put back after the run (pristine_restore). */
+/* Fills the plan's outputs with what no kernel writes, but for those that alias an input which the call reads, and those of a plan that
+   makes them itself. What was written there must be put back after the run (pristine_restore). */
 status expectation_poison(const expectation *e, plan *p, error *err);
 
 #endif

@@ -109,6 +109,28 @@ status workload_fill(arena *memory, workload *w, uint64_t seed, int n_plans, boo
     return pristine_keep(memory, &w->g, &w->kept, err);
 }
 
+static bool has_same_form(const outputs *a, const outputs *b) {
+    bool same = a->n == b->n;
+    for (int i = 0; same && i < a->n; i++) {
+        same = a->items[i].dtype == b->items[i].dtype && tensor_same_sizes(&a->items[i], &b->items[i]) &&
+               (a->items[i].sparse == NULL) == (b->items[i].sparse == NULL);
+    }
+    return same;
+}
+
+status workload_refill(workload *w, uint64_t seed, bool *same_form, error *err) {
+    *same_form = true; /* a graph's shapes are known before its values */
+    if (w->is_graph) {
+        return graph_fill(&w->g, seed, err);
+    }
+    outputs now;
+    outputs_init(&now);
+    TRY(op_fill_inputs(&w->bound.call, seed, err));
+    *same_form = op_infer(&w->bound.call, &now, NULL) == ASSAY_OK && has_same_form(&now, &w->inferred);
+    outputs_clear(&now);
+    return ASSAY_OK;
+}
+
 void workload_clear(workload *w) {
     pristine_clear(&w->kept);
     if (w->is_graph) {

@@ -40,6 +40,10 @@ status workload_check(workload *w, int n_plans, bool checks, memory_limit most, 
    n_plans is how many backends make outputs of their own, `checks` whether a reference runs besides. */
 status workload_fill(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, memory_limit most, error *err);
 
+/* Fills the inputs anew: with the seed that workload_fill had, exactly as it did, else with other valid values. *same_form: the outputs'
+   shapes, which with some operators depend on values, are as before. INTERNAL where a row cannot fill its inputs. */
+status workload_refill(workload *w, uint64_t seed, bool *same_form, error *err);
+
 void workload_clear(workload *w);
 
 #endif
