@@ -33,6 +33,13 @@ struct step {
     std::vector<int32_t> dead;    /* tensors made inside that nothing behind it needs: their memory is used again */
 };
 
+/* What an input looks like that an operator changes the sizes and strides of in place (unsqueeze_): put back before every run. */
+struct form {
+    at::Tensor tensor;
+    std::vector<int64_t> sizes, strides;
+    int64_t offset;
+};
+
 /* An output as it was last shown to assay. */
 struct shown {
     at::Tensor tensor, indices, values;
@@ -43,6 +50,7 @@ struct plan {
     std::vector<at::Tensor> tensors; /* the program's, by index; those made by steps are filled in as they are made */
     std::vector<aten_call> calls;    /* what the arguments were made of */
     std::vector<step> steps;
+    std::vector<form> forms;
     std::unique_ptr<rnn_gradient> gradient;
     std::vector<at::Tensor> gradients;
     std::vector<int32_t> made;       /* every tensor that steps make */
@@ -92,6 +100,9 @@ static void run_steps(plan &p) {
     p.stack.clear(); /* gives the last run's outputs back first, so that their memory is used again */
     for (int32_t index : p.made) {
         p.tensors[(size_t)index] = at::Tensor();
+    }
+    for (const form &f : p.forms) {
+        f.tensor.unsafeGetTensorImpl()->set_sizes_and_strides(f.sizes, f.strides, f.offset);
     }
     for (step &s : p.steps) {
         p.stack.clear();
@@ -239,6 +250,10 @@ static void add_step(plan &p, const assay_node &node, const std::vector<bool> &i
     }
     find_patches(is_made, call, s);
     p.steps.push_back(std::move(s));
+    if (node.is_view && node.is_in_place && !is_made.at((size_t)node.arguments[0].tensors[0])) {
+        const at::Tensor &t = p.tensors.at((size_t)node.arguments[0].tensors[0]);
+        p.forms.push_back({t, t.sizes().vec(), t.strides().vec(), t.storage_offset()});
+    }
 }
 
 static std::vector<bool> made_tensors(const assay_program &program) {

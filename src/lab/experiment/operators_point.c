@@ -254,8 +254,8 @@ static status check_again(point *p, size_t b, error *err) {
     }
     pristine_restore(&p->work.kept, NULL);
     if (result != ASSAY_OK) {
-        const char *text = arena_format(p->memory, "after the timed runs: %s", reason.message);
-        set_verdict(p->memory, &p->records[b], differs ? RECORD_MISMATCH : status_of(result), text != NULL ? text : reason.message);
+        const char *why = arena_format(p->memory, "after the timed runs: %s", reason.message);
+        set_verdict(p->memory, &p->records[b], differs ? RECORD_MISMATCH : status_of(result), why != NULL ? why : reason.message);
     }
     return check_inputs(p, b, err);
 }
