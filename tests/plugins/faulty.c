@@ -143,6 +143,8 @@ static assay_status eat(assay_error *error) {
 }
 
 static bool has_run;
+static int runs;
+enum { CHECKED_RUNS = 2 }; /* the one on other values, and the one whose outputs are looked at */
 
 static assay_status run(assay_plan *plan, assay_error *error) {
     plan->has_run = true;
@@ -165,10 +167,9 @@ static assay_status run(assay_plan *plan, assay_error *error) {
         memcpy(plan->output, plan->input, (size_t)plan->n * sizeof *plan->output);
         return ASSAY_OK;
     case FAULT_CRASHES_LATER:
-        if (has_run) {
+        if (++runs > CHECKED_RUNS) {
             crash();
         }
-        has_run = true;
         break;
     case FAULT_CLOSE_CRASHES:
         has_run = true;
