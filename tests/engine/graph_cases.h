@@ -87,6 +87,30 @@ static inline void cases_check(graph_cases *cases, backend *b) {
     }
 }
 
+/* Appends the graph of this text and compares what the backend, any one, makes of it. The plan is the caller's, who releases it. */
+static inline plan *cases_check_one(graph_cases *cases, backend *b, const char *source) {
+    plan *p = NULL;
+    error err = {0};
+    const graph *g = cases_add(cases, source);
+    if (b->prepare(b, g, &p, &err) != ASSAY_OK) {
+        print_error("%s: %s of\n%s", b->name, err.message, source);
+        assert_true(false);
+    }
+    case_compare(&cases->list[cases->n - 1], p);
+    return p;
+}
+
+/* A check by eager's kernels, then by compiled ones. */
+static inline void cases_by_both(op_table *table, void (*check)(backend *b)) {
+    backend *b;
+    assert_int_equal(backend_eager_open(table, &b, NULL), ASSAY_OK);
+    check(b);
+    b->close(b);
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    check(b);
+    b->close(b);
+}
+
 static inline void cases_forget(graph_cases *cases) {
     for (int i = 0; i < cases->n; i++) {
         graph_clear(&cases->list[i].g);

@@ -142,37 +142,25 @@ static void check_values(const taken_program *p, const tensor *t, const char *by
 }
 
 /* By one backend, compared with the reference, too. */
-static void check_taken(backend *b, const char *by) {
+static void check_taken(backend *b) {
     static graph_cases cases;
     char source[CASE_SOURCE_BYTES];
     cases = (graph_cases){.table = table};
     for (size_t i = 0; i < countof(taken); i++) {
-        plan *p;
         tensor t;
-        error err = {0};
         snprintf(source, sizeof source, "graph edge\n%sreturn %%r\n", taken[i].lines);
-        const graph *g = cases_add(&cases, source);
-        if (b->prepare(b, g, &p, &err) != ASSAY_OK) {
-            print_error("%s: %s of\n%s", by, err.message, source);
-            assert_true(false);
-        }
-        case_compare(&cases.list[i], p);
+        plan *p = cases_check_one(&cases, b, source);
         assert_int_equal(p->output(p, 0, &t, NULL), ASSAY_OK);
-        check_values(&taken[i], &t, by);
+        check_values(&taken[i], &t, b->name);
         tensor_clear(&t);
         p->release(p);
     }
     cases_forget(&cases);
-    b->close(b);
 }
 
 static void what_it_takes_has_its_values(void **state) {
     (void)state;
-    backend *b;
-    assert_int_equal(backend_eager_open(table, &b, NULL), ASSAY_OK);
-    check_taken(b, "eager");
-    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
-    check_taken(b, "compiled");
+    cases_by_both(table, check_taken);
 }
 
 int main(void) {

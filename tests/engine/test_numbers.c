@@ -137,28 +137,16 @@ static void check_taken(backend *b) {
     char source[CASE_SOURCE_BYTES];
     cases = (graph_cases){.table = table};
     for (size_t i = 0; i < countof(taken); i++) {
-        plan *p;
-        error err = {0};
         write_program(source, taken[i][0], taken[i][1]);
-        const graph *g = cases_add(&cases, source);
-        if (b->prepare(b, g, &p, &err) != ASSAY_OK) {
-            print_error("%s: %s\n", taken[i][1], err.message);
-            assert_true(false);
-        }
-        case_compare(&cases.list[i], p);
+        plan *p = cases_check_one(&cases, b, source);
         p->release(p);
     }
     cases_forget(&cases);
-    b->close(b);
 }
 
 static void others_are_as_in_the_reference(void **state) {
     (void)state;
-    backend *b;
-    assert_int_equal(backend_eager_open(table, &b, NULL), ASSAY_OK);
-    check_taken(b);
-    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
-    check_taken(b);
+    cases_by_both(table, check_taken);
 }
 
 /* By elements of a tensor each backend finds it while it runs. */
@@ -183,16 +171,11 @@ static void zero_divisors_are_refused_by(backend *b) {
         p->release(p);
     }
     cases_forget(&cases);
-    b->close(b);
 }
 
 static void zero_divisors_are_refused(void **state) {
     (void)state;
-    backend *b;
-    assert_int_equal(backend_eager_open(table, &b, NULL), ASSAY_OK);
-    zero_divisors_are_refused_by(b);
-    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
-    zero_divisors_are_refused_by(b);
+    cases_by_both(table, zero_divisors_are_refused_by);
 }
 
 static void types_hold_what_c10_says(void **state) {
