@@ -196,6 +196,74 @@ static void test_narrow_sums(void **state) {
     }
 }
 
+/* Columns of narrow integers, each number as large as its type has, of as many rows as partial sums hold and more, together or apart. */
+static void test_narrow_columns(void **state) {
+    kit *k = *state;
+    static const dtype narrow[] = {ASSAY_U8, ASSAY_B8, ASSAY_I8, ASSAY_I16, ASSAY_I32};
+    static const int64_t rows[] = {1, 3, 5, 255, 257, 700, 33001}, columns[] = {2, 33, 64, 1030};
+    for (size_t i = 0; i < countof(narrow) * countof(rows) * countof(columns); i++) {
+        dtype t = narrow[i % countof(narrow)];
+        int64_t m = rows[i / countof(narrow) % countof(rows)], n = columns[i / countof(narrow) / countof(rows)];
+        if (m * n > 3 << 20) {
+            continue;
+        }
+        int64_t size = (int64_t)dtype_size(t), sizes[] = {m, n}, strides[] = {n + (int64_t)(i % 3), 1};
+        tensor *x = kit_tensor(k, t, 2, sizes, strides);
+        const int64_t bits = 8 * size - 1, most = t == ASSAY_U8 ? 255 : t == ASSAY_B8 ? 1 : -(INT64_C(1) << bits);
+        for (int64_t r = 0; r < m; r++) {
+            for (int64_t j = 0; j < n; j++) {
+                element_store_int(t, tensor_data(x) + (r * strides[0] + j) * size, j % m == r ? 0 : most);
+            }
+        }
+        outputs sums;
+        op_call call = kit_call(k, "sum.dim_IntList", (arg[]){arg_tensor(x), arg_ints((int64_t[]){0}, 1), arg_bool(false)}, 3);
+        kit_run(k, &call, &sums);
+        for (int64_t j = 0; j < n; j++) {
+            assert_int_equal(((const int64_t *)(const void *)tensor_data(&sums.items[0]))[j], (m - 1) * most);
+        }
+        outputs_clear(&sums);
+        kit_reset(k);
+    }
+}
+
+/* One byte of a row or column of n that is not 0, or that is: wherever it lies, and none. */
+static void check_truth(kit *k, dtype t, int64_t n, int64_t at, bool is_zero, int dim) {
+    int64_t others[] = {5, 70}, sizes[2], strides[2];
+    sizes[dim] = n;
+    sizes[1 - dim] = others[1 - dim];
+    strides[1] = 1;
+    strides[0] = sizes[1] + at % 3;
+    tensor *x = kit_tensor(k, t, 2, sizes, strides);
+    for (int64_t i = 0; i < sizes[0] * sizes[1]; i++) {
+        const int64_t r = i / sizes[1], c = i % sizes[1], along = dim == 0 ? r : c, across = dim == 0 ? c : r;
+        const bool is_odd = along == at && across % 2 == 0;
+        element_store_int(t, tensor_data(x) + r * strides[0] + c, is_odd != is_zero ? (t == ASSAY_B8 ? 1 : -128) : 0);
+    }
+    outputs truths;
+    op_call call = kit_call(k, is_zero ? "all.dim" : "any.dim", (arg[]){arg_tensor(x), arg_int(dim), arg_bool(false)}, 3);
+    kit_run(k, &call, &truths);
+    for (int64_t i = 0; i < sizes[1 - dim]; i++) {
+        const bool has_odd = at < n && i % 2 == 0;
+        assert_int_equal(tensor_data(&truths.items[0])[i], has_odd != is_zero);
+    }
+    outputs_clear(&truths);
+    kit_reset(k);
+}
+
+static void test_truths_of_bytes(void **state) {
+    kit *k = *state;
+    static const dtype bytes[] = {ASSAY_B8, ASSAY_U8, ASSAY_I8};
+    static const int64_t lengths[] = {1, 7, 8, 9, 15, 63, 64, 65, 100, 129, 700};
+    for (size_t i = 0; i < countof(bytes) * countof(lengths) * 4; i++) {
+        const int64_t n = lengths[i / countof(bytes) % countof(lengths)];
+        const size_t how = i / countof(bytes) / countof(lengths);
+        for (int64_t at = 0; at <= n; at += n < 20 ? 1 : n / 13) {
+            check_truth(k, bytes[i % countof(bytes)], n, at, how % 2 == 1, how / 2 == 1);
+        }
+        check_truth(k, bytes[i % countof(bytes)], n, n - 1, how % 2 == 1, how / 2 == 1);
+    }
+}
+
 static void test_one_dim(void **state) {
     kit *k = *state;
     for (size_t t = 0; t < countof(all_types); t++) {
@@ -484,6 +552,8 @@ int main(void) {
         KIT_TEST(test_sums_of_short_lines, &seed),
         KIT_TEST(test_sums_of_parts, &seed),
         KIT_TEST(test_narrow_sums, &seed),
+        KIT_TEST(test_narrow_columns, &seed),
+        KIT_TEST(test_truths_of_bytes, &seed),
         KIT_TEST(test_one_dim, &seed),
         KIT_TEST(test_long_lines, &seed),
         KIT_TEST(test_softmax, &seed),

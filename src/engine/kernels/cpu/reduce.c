@@ -44,19 +44,19 @@ static bool has_narrow_sum(const reduction *r) {
     return r->kind == ROW_SUM && s->l->narrow_sum != NULL && is_narrow && s->reduced.strides[0][0] == (int64_t)dtype_size(s->in);
 }
 
-/* Bytes that are all 0 are words that are: folds the aligned words at the start of n bytes, says how many bytes it did. */
-static int64_t fold_bytes(const row_loops *l, row_wide *total, const char *at, int64_t n) {
+/* Whether rows are bytes that are folded as they lie. */
+static bool has_byte_fold(const reduction *r) {
+    return r->s.l->fold_bytes[r->kind] != NULL && dtype_size(r->s.in) == 1 && r->s.reduced.strides[0][0] == 1;
+}
+
+/* Folds n bytes as they lie. */
+static void fold_bytes(const reduction *r, row_wide *total, const char *at, int64_t n) {
     enum { LONG_BYTES = 1 << 20 };
-    const int64_t words = n / (int64_t)sizeof(int64_t);
-    if ((uintptr_t)at % sizeof(int64_t) != 0) {
-        return 0;
-    }
     if (n >= LONG_BYTES && cpu_is_intel()) { /* any of 128 MiB takes 0.93 of the time so (Granite Rapids) */
-        fold_ahead(l->fold[ROW_NONZERO], total, at, words, (int64_t)sizeof(int64_t));
+        fold_ahead(r->s.l->fold_bytes[r->kind], total, at, n, 1);
     } else {
-        l->fold[ROW_NONZERO](total, at, words);
+        r->s.l->fold_bytes[r->kind](total, at, n);
     }
-    return words * (int64_t)sizeof(int64_t);
 }
 
 /* Folds elements [from, to) of the reduced nest behind `in`. */
@@ -67,7 +67,7 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
     alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
     bool is_direct = s->halves != NULL || (s->in == s->l->type && stride == (int64_t)s->l->size);
     void (*fold)(row_wide *, const void *, int64_t) = (s->halves != NULL ? s->halves->fold : s->l->fold)[r->kind];
-    bool are_bytes = r->kind == ROW_NONZERO && dtype_size(s->in) == 1 && stride == 1;
+    const bool are_bytes = has_byte_fold(r);
     const bool is_sum = has_narrow_sum(r);
     const bool is_extreme = (r->kind == ROW_LARGEST || r->kind == ROW_SMALLEST) && s->l->narrow_extreme != NULL &&
                             stride == (int64_t)dtype_size(s->in);
@@ -84,8 +84,10 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
             total->i = (int64_t)((uint64_t)total->i + (uint64_t)s->l->narrow_sum(s->in, at, n));
         } else if (is_extreme) {
             reduction_combine(r, total, (row_wide){.i = s->l->narrow_extreme(s->in, at, n, r->kind == ROW_SMALLEST)});
+        } else if (are_bytes) {
+            fold_bytes(r, total, at, n);
         }
-        for (int64_t done = is_sum || is_extreme ? n : are_bytes ? fold_bytes(s->l, total, at, n) : 0; done < n;) {
+        for (int64_t done = is_sum || is_extreme || are_bytes ? n : 0; done < n;) {
             int64_t m = is_direct || n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
             fold(total, is_direct ? at + done * stride : row_fetch(s->l, buffer, at + done * stride, s->in, stride, m), m);
             done += m;
@@ -128,6 +130,9 @@ static fold_short_fn *fold_short_of(const reduction *r) {
 static bool has_short_rows(const reduction *r) {
     const reduce_shape *s = &r->s;
     int64_t size = (int64_t)dtype_size(s->in);
+    if (has_byte_fold(r)) {
+        return nest_runs(&s->reduced) == 1 && s->reduced.numel <= SHORT_ROW;
+    }
     bool is_direct = fold_short_of(r) != NULL;
     /* Others are brought in several at a time, which must lie one behind the other. */
     bool in_reach = is_direct ? s->kept.strides[0][0] % size == 0 : s->kept.strides[0][0] == s->reduced.numel * size;
@@ -149,6 +154,13 @@ static void fold_short_rows(const reduction *r, row_wide *totals, const char *at
         }
         return;
     }
+    if (has_byte_fold(r)) {
+        for (int64_t k = 0; k < n; k++) {
+            totals[k] = s->l->start[r->kind];
+            s->l->fold_bytes[r->kind](&totals[k], at + k * s->kept.strides[0][0], s->reduced.numel);
+        }
+        return;
+    }
     if (fold != NULL) {
         fold(totals, at, n, s->kept.strides[0][0] / (int64_t)dtype_size(s->in), s->reduced.numel, false);
         return;
@@ -167,7 +179,7 @@ static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
     enum { ROWS = 256 };
     const loop *kept = &r->s.kept;
     row_wide totals[ROWS];
-    int64_t in_block = fold_short_of(r) != NULL ? ROWS : SHORT_BLOCK / r->s.reduced.numel;
+    int64_t in_block = fold_short_of(r) != NULL || has_byte_fold(r) ? ROWS : SHORT_BLOCK / r->s.reduced.numel;
     int64_t most = in_block < ROWS ? in_block : ROWS;
     while (from < to) {
         int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];

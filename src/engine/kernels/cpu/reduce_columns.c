@@ -23,9 +23,19 @@ static row_wide column_total(const reduction *r, const void *acc, int64_t i) {
                                        : (row_wide){.i = ((const int64_t *)acc)[i]};
 }
 
+/* Whether rows of narrow integers are folded as they are. */
+static bool has_narrow_rows(const reduction *r) {
+    const reduce_shape *s = &r->s;
+    const int64_t size = (int64_t)dtype_size(s->in);
+    const bool is_narrow = s->l->narrow_rows != NULL && s->in != s->l->type && dtype_category_of(s->in) <= CATEGORY_INTEGRAL;
+    const bool is_truth = size == 1 && (r->kind == ROW_NONZERO || r->kind == ROW_ZERO);
+    return is_narrow && s->kept.strides[0][0] == size && (r->kind == ROW_SUM || is_truth);
+}
+
 /* Whether rows are folded where they lie. */
 static bool are_read_in_place(const reduction *r) {
-    return add_halves(r) != NULL || (r->s.in == r->s.l->type && r->s.kept.strides[0][0] == (int64_t)r->s.l->size);
+    const bool are_alike = r->s.in == r->s.l->type && r->s.kept.strides[0][0] == (int64_t)r->s.l->size;
+    return add_halves(r) != NULL || are_alike || has_narrow_rows(r);
 }
 
 static int64_t most_columns(const reduction *r) {
@@ -90,6 +100,10 @@ static void fold_rows(const reduction *r, column_work *w, const char *at, int64_
     void (*add_rows)(void *, const void *, int64_t, int64_t, int64_t) = s->l->add_rows[r->kind];
     if (add_halves(r) != NULL) {
         add_halves(r)((float *)(void *)w->acc, at, rows, row_stride / (int64_t)sizeof(uint16_t), n);
+        return;
+    }
+    if (has_narrow_rows(r)) {
+        s->l->narrow_rows((int64_t *)(void *)w->acc, r->kind, s->in, at, rows, row_stride, n);
         return;
     }
     if (is_direct && add_rows != NULL && row_stride % (int64_t)s->l->size == 0) {

@@ -295,6 +295,11 @@ typedef struct row_loops {
     int64_t (*narrow_sum)(dtype t, const void *x, int64_t n);
     /* The largest or the smallest of n > 0 numbers of a narrower type, as they lie; of i64 too. */
     int64_t (*narrow_extreme)(dtype t, const void *x, int64_t n, bool smallest);
+    /* As fold, of n bytes that are numbers or truth values; NULL where there is none. */
+    void (*fold_bytes[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
+    /* Rows of n numbers of a narrower type, as they lie, row_stride bytes apart, into acc; NULL where rows are no integers. Sums, and of
+       types of one byte whether there is a number that is not 0, or one that is. */
+    void (*narrow_rows)(int64_t *acc, row_kind kind, dtype t, const char *at, int64_t rows, int64_t row_stride, int64_t n);
     /* Shorter rows are slower to take together than their columns are to add up: where memory cannot be read by parts of a register. */
     int64_t least_together;
     /* totals[r] is row r of n elements, row_stride elements apart, or goes on by it; NULL where there is none. */
