@@ -25,6 +25,15 @@ static const flow_case cases[] = {
     {"%x = input(T([3, 40, 339], f64))\n", "%y = _log_softmax(%x, 1, False)\n", "%y"},
     {"%g = input(T([3, 40, 515], f32))\n%x = input(T([3, 40, 515], f32))\n", "%y = _softmax_backward_data(%g, %x, 1, f32)\n", "%y"},
     {"%g = input(T([3, 40, 512], f32))\n%x = input(T([3, 40, 512], f32))\n", "%y = _log_softmax_backward_data(%g, %x, 1, f32)\n", "%y"},
+    /* a reduction in the last phase */
+    {"%x = input(T([2, 33, 96], f32))\n", "%y = _softmax(%x, 0, False)\n%v = var.correction(%x, [0], correction=1, keepdim=True)\n", "%y, %v"},
+    {"%x = input(T([20, 33, 96], f32))\n",
+     "%y = _softmax(%x, 0, False)\n%m = mean.dim(%x, [0], True)\n%d = sub.Tensor(%x, %m)\n%q = mul.Tensor(%d, %d)\n"
+     "%v = sum.dim_IntList(%q, [0])\n", "%y, %v"},
+    {"%x = input(T([37, 768], f32))\n" NORM_INPUTS("768"),
+     "%y, %m, %r = native_layer_norm(%x, [768], %w, %b, 1e-05)\n%s = sum.dim_IntList(%y, [1])\n", "%y, %s"},
+    {"%x = input(T([32, 3, 64, 64], f32))\n" NORM_INPUTS("3"),
+     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n%s = sum.dim_IntList(%y, [0, 2, 3])\n", "%y, %s"},
     {"%x = input(T([3, 45, 517], f32))\n",
      "%m = mean.dim(%x, [1], True)\n%d = sub.Tensor(%x, %m)\n%q = mul.Tensor(%d, %d)\n%v = mean.dim(%q, [1], True)\n%r = rsqrt(%v)\n"
      "%y = mul.Tensor(%d, %r)\n", "%y, %v"},

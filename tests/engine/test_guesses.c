@@ -12,6 +12,9 @@ static const flow_case exponentials[] = {
     {"%x = input(T([2, 7, 20, 333], f32))\n", "%y = _softmax(%x, 1, False)\n", "%y"},
     {"%x = input(T([3, 9, 130], f32))\n%k = input(T([3, 1, 130], b8))\n",
      "%s = mul.Scalar(%x, 0.125)\n%f = masked_fill.Scalar(%s, %k, -inf)\n%y = _softmax(%f, -1, False)\n", "%y"},
+    /* the largest's place is asked for as well */
+    {"%x = input(T([7, 200], f32))\n", "%m, %i = max.dim(%x, 1, True)\n%y = _softmax(%x, 1, False)\n", "%y, %i"},
+    {"%x = input(T([9, 1030], f32))\n", "%m, %i = max.dim(%x, 1)\n%y = _log_softmax(%x, 1, False)\n", "%y, %m, %i"},
     {"%x = input(T([7, 200], f32))\n%k = input(T([7, 200], b8))\n",
      "%p = _softmax(%x, -1, False)\n%y = masked_fill.Scalar(%p, %k, 0)\n%z = mul.Scalar(%y, 1.25)\n", "%z, %p"},
 };

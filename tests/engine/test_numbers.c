@@ -149,6 +149,37 @@ static void others_are_as_in_the_reference(void **state) {
     cases_by_both(table, check_taken);
 }
 
+/* Values that are easily taken for others: -0 for what is not 0, an i16's bits for a half's, numbers that an integer type does not have. */
+static void check_easily_mistaken(backend *b) {
+    static const char *const sources[] = {
+        "graph truths\n%x = input(T([4, 3], $), low=-3.0, high=-1.0)\n%m = input(T([4, 3], i32), low=0, high=2)\n%p = mul.Tensor(%x, %m)\n"
+        "%a = all(%p)\n%e = any.dim(%p, 1)\n%f = all.dim(%p, 0)\n%z = new_zeros(%x, [3])\n%n = neg(%z)\n%u = any(%n)\n"
+        "return %a, %e, %f, %u\n",
+        "graph chosen\n%c = input(T([], b8))\n%x = input(T([], $))\n%i = input(T([], i16), low=8, high=8)\n%m = max(%i)\n"
+        "%n = logical_not(%c)\n%y = where.self(%c, %m, %x)\n%z = where.self(%n, %m, %x)\nreturn %y, %z\n",
+        "graph far\n%x = input(T([3], $))\n%f = new_full(%x, [3], 60000)\n%g = mul.Tensor(%f, 60000)\n%s = new_full(%x, [3], 1e+10, dtype=f32)\n"
+        "%a = _to_copy(%s, dtype=i32)\n%d = _to_copy(%s, dtype=i8)\n%h = _to_copy(%s, dtype=i64)\n%k = _to_copy(%f, dtype=i16)\n"
+        "return %g, %a, %d, %h, %k\n"};
+    static const char *const types[] = {"f32", "bf16", "f16"};
+    static graph_cases cases;
+    cases = (graph_cases){.table = table};
+    for (size_t i = 0; i < countof(sources) * countof(types); i++) {
+        text source = {0};
+        for (const char *at = sources[i / countof(types)]; *at != '\0'; at++) {
+            text_add_bytes(&source, *at == '$' ? types[i % countof(types)] : at, *at == '$' ? strlen(types[i % countof(types)]) : 1);
+        }
+        plan *p = cases_check_one(&cases, b, text_get(&source));
+        p->release(p);
+        text_clear(&source);
+    }
+    cases_forget(&cases);
+}
+
+static void what_is_easily_mistaken_agrees(void **state) {
+    (void)state;
+    cases_by_both(table, check_easily_mistaken);
+}
+
 /* By elements of a tensor each backend finds it while it runs. */
 static void zero_divisors_are_refused_by(backend *b) {
     static const char *const calls[] = {"floor_divide(%x, %d)", "remainder.Tensor(%x, %d)", "fmod.Tensor(%x, %d)",
@@ -195,6 +226,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_out_of_range_are_refused),
         cmocka_unit_test(others_are_as_in_the_reference),
+        cmocka_unit_test(what_is_easily_mistaken_agrees),
         cmocka_unit_test(zero_divisors_are_refused),
         cmocka_unit_test(types_hold_what_c10_says),
     };

@@ -437,9 +437,19 @@ static const char prelude_words[] = "#define memcpy __builtin_memcpy\n#define fa
                                     "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n#define fmaf __builtin_fmaf\n"
                                     "#define INFINITY __builtin_inff()\n#define NAN __builtin_nanf(\"\")\n";
 
-/* A number held between two is two choices, and is to stay so: threaded they become a chain of masks, which takes twice as long. */
-static const char prelude_between[] = "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC optimize(\"no-thread-jumps\")\n#endif\n"
-                                      "#define BETWEEN(choice) (choice)\n";
+/* Choices among lanes are to stay so: threaded, a comparison with what was chosen becomes a choice of comparisons, which is no vector code
+   (max pooling of [8, 64, 56, 56] in bf16 took 5 ms so, and takes 0.8; a core of a Zen 5, 2026-11), and a number held between two becomes
+   a chain of masks. Over a few lanes whole branches may be left out instead. */
+static const char prelude_choices[] = "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC optimize(\"no-thread-jumps\")\n#endif\n";
+static const char prelude_between[] = "#define BETWEEN(choice) (choice)\n";
+
+static bool says(const char *body, const char *word) {
+    return mentions(body, strlen(body), word);
+}
+
+static bool has_choices(const char *body) {
+    return says(body, "BETWEEN") || (says(body, "INDEPENDENT") && !says(body, "FEW") && strstr(body, " ? ") != NULL);
+}
 
 /* What a loop puts together for accumulators in registers is not to become a call of memcpy, which would ask for memory. */
 static const char prelude_held[] = "#if defined(__GNUC__) && !defined(__clang__)\n"
@@ -473,16 +483,17 @@ void dialect_prelude(text *out, const char *body) {
     out->failed |= n == MOST_PARAGRAPHS; /* some may be missing */
     bool any = false;
     for (int i = n - 1; i >= 0; i--) { /* what is called stands before its caller */
-        list[i].wanted = mentions(body, strlen(body), list[i].name);
+        list[i].wanted = says(body, list[i].name);
         for (int j = i + 1; j < n && !list[i].wanted; j++) {
             list[i].wanted = list[j].wanted && mentions(list[j].code, list[j].length - (size_t)(list[j].code - list[j].at), list[i].name);
         }
         any |= list[i].wanted;
     }
-    text_add(out, mentions(body, strlen(body), "BETWEEN") ? prelude_between : "");
-    text_add(out, mentions(body, strlen(body), "held_f32") ? prelude_held : "");
+    text_add(out, has_choices(body) ? prelude_choices : "");
+    text_add(out, says(body, "BETWEEN") ? prelude_between : "");
+    text_add(out, says(body, "held_f32") ? prelude_held : "");
     text_add(out, prelude_types);
-    text_add(out, mentions(body, strlen(body), "INDEPENDENT") ? prelude_lanes : "");
+    text_add(out, says(body, "INDEPENDENT") ? prelude_lanes : "");
     text_add(out, any ? prelude_words : "");
     for (int i = 0; i < n; i++) {
         if (list[i].wanted) {

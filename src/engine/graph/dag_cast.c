@@ -58,6 +58,10 @@ val v_cast(dag *g, val x, dtype t) {
     if (n.kind == PRIM_CONSTANT) {
         return v_expand(g, v_constant(g, t, n.number), n.ndim, n.sizes);
     }
+    /* Here and not by compilers, of which each makes its own of a number that the integers of t do not have. */
+    if (n.kind == PRIM_VIEW && n.view.n_bounds == 0 && n.n_sources == 1 && dag_at(g, n.sources[0])->kind == PRIM_CONSTANT) {
+        return v_view(g, v_cast(g, n.sources[0], t), n.ndim, n.sizes, &n.view);
+    }
     /* f32 -> bf16 -> f32 between two operators of a program: the value is kept, not its rounding. */
     if (is_rounded_from(g, &n, t)) {
         return n.sources[0];
@@ -91,6 +95,6 @@ val v_truth(dag *g, val x) {
     if (n->kind == PRIM_CAST && v_dtype(g, n->sources[0]) == ASSAY_B8) {
         return n->sources[0]; /* a condition among operands of another type */
     }
-    dtype t = n->dtype;
-    return t == ASSAY_B8 ? x : v_2(g, FN_NE, x, v_int(g, t, 0));
+    const dtype t = primitive_compute_type(n->dtype); /* the bits of a half are not 0 where it is -0 */
+    return n->dtype == ASSAY_B8 ? x : v_2(g, FN_NE, v_cast(g, x, t), v_int(g, t, 0));
 }

@@ -29,7 +29,11 @@ const int64_t *v_sizes(const dag *g, val x) {
 val v_constant(dag *g, dtype t, number n) {
     if (dtype_category_of(t) < CATEGORY_FLOATING) {
         uint64_t bits = 0;
-        element_store_int(t, &bits, t == ASSAY_B8 ? n.f != 0 : n.category >= CATEGORY_FLOATING ? (int64_t)n.f : n.i);
+        if (t == ASSAY_B8 || n.category >= CATEGORY_FLOATING) {
+            element_store(t, &bits, n.f);
+        } else {
+            element_store_int(t, &bits, n.i);
+        }
         n = number_of_int(element_load_int(t, &bits));
     } else if (!dtype_is_complex(t)) {
         n = number_of_double(t == ASSAY_F32    ? (double)(float)n.f

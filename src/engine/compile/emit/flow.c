@@ -152,8 +152,19 @@ static void emit_guess_ahead(emitter *m, const char *task) {
     emit_line(m, "}");
 }
 
+/* Whether a reduction falls in the last phase, where most kernels only store elements. */
+static bool ends_in_results(const emitter *m) {
+    const kernel *k = m->k;
+    bool any = false;
+    for (int i = 0; i < k->n_roots; i++) {
+        any |= k->roots[i].phase == k->n_phases - 1 && (k->roots[i].kind == ROOT_REDUCE || k->roots[i].kind == ROOT_SCAN);
+    }
+    return any;
+}
+
 static void emit_step(emitter *m) {
     const kernel *k = m->k;
+    const int last = k->n_phases - 1;
     task_scope s;
     size_t from = m->out.length;
     const int ahead = ahead_phase(m);
@@ -176,10 +187,12 @@ static void emit_step(emitter *m) {
     emit_side_by_side(m);
     from = m->out.length;
     emit_handing_on(m);
-    for (int p = k->n_phases - 2; p >= 0 && m->flow == FLOW_ALL; p--) {
-        emit_open_task(m, p, &s);
-        emit_phase_results(m, p);
-        emit_close_task(m, &s);
+    for (int p = last; p >= 0; p--) {
+        if (p == last ? ends_in_results(m) : m->flow == FLOW_ALL) {
+            emit_open_task(m, p, &s);
+            emit_phase_results(m, p);
+            emit_close_task(m, &s);
+        }
     }
     emit_twin(m, from);
     if (m->flow != FLOW_ENDS) {
@@ -187,7 +200,7 @@ static void emit_step(emitter *m) {
     }
     emit_open_task(m, 0, &s);
     emit_phase_results(m, 0);
-    for (int p = 1; p < k->n_phases - 1; p++) {
+    for (int p = 1; p < last; p++) {
         emit_rows(m, p);
         emit_accumulators(m, p);
         emit_enter_rows(m, p);

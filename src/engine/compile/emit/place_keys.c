@@ -41,7 +41,8 @@ const char *emit_place_type(const emitter *m, const root *r) {
 
 int emit_place_of(const emitter *m, int i) {
     const root *r = &m->k->roots[i];
-    for (int p = 0; p < m->k->n_roots && m->flow == FLOW_NONE && (r->how == RED_MAX || r->how == RED_MIN); p++) {
+    const bool may = m->flow == FLOW_NONE && i != m->guessed && (r->how == RED_MAX || r->how == RED_MIN);
+    for (int p = 0; p < m->k->n_roots && may; p++) {
         const root *other = &m->k->roots[p];
         if (other->kind == ROOT_REDUCE && r->kind == ROOT_REDUCE && other->how == (r->how == RED_MAX ? RED_ARGMAX : RED_ARGMIN) &&
             other->expr == r->expr && other->phase == r->phase && other->dtype == r->dtype) {

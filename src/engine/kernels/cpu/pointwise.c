@@ -156,6 +156,9 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const poin
         if (t == NULL || !pointwise_is_native(class, t->dtype) || !pointwise_lies_alike(t, out)) {
             return false;
         }
+        if (class == CLASS_U16 && t->dtype != c->compute) {
+            return false; /* the one element of an i16 is no bits to move */
+        }
         d->chunk.in[k] = tensor_data(t);
         d->sizes[1 + k] = pointwise_classes[class].size;
         d->operand[k] = spec->operand[k];
