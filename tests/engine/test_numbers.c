@@ -149,7 +149,8 @@ static void others_are_as_in_the_reference(void **state) {
     cases_by_both(table, check_taken);
 }
 
-/* Values that are easily taken for others: -0 for what is not 0, an i16's bits for a half's, numbers that an integer type does not have. */
+/* Values that are easily taken for others: -0 for what is not 0, an i16's bits for a half's, numbers that an integer type does not have, integers
+   as they are for what they are rounded to. */
 static void check_easily_mistaken(backend *b) {
     static const char *const sources[] = {
         "graph truths\n%x = input(T([4, 3], $), low=-3.0, high=-1.0)\n%m = input(T([4, 3], i32), low=0, high=2)\n%p = mul.Tensor(%x, %m)\n"
@@ -159,7 +160,13 @@ static void check_easily_mistaken(backend *b) {
         "%n = logical_not(%c)\n%y = where.self(%c, %m, %x)\n%z = where.self(%n, %m, %x)\nreturn %y, %z\n",
         "graph far\n%x = input(T([3], $))\n%f = new_full(%x, [3], 60000)\n%g = mul.Tensor(%f, 60000)\n%s = new_full(%x, [3], 1e+10, dtype=f32)\n"
         "%a = _to_copy(%s, dtype=i32)\n%d = _to_copy(%s, dtype=i8)\n%h = _to_copy(%s, dtype=i64)\n%k = _to_copy(%f, dtype=i16)\n"
-        "return %g, %a, %d, %h, %k\n"};
+        "return %g, %a, %d, %h, %k\n",
+        /* integers with more digits than what they are promoted to */
+        "graph chosen_of_wide\n%b = input(T([16, 4, 3], b8))\n%x = input(T([1, 4, 1], $), low=-4.0, high=4.0)\n"
+        "%i = input(T([16, 4, 3], i16), low=-32768, high=-32765)\n%w = where.self(%b, %x, %i)\n%y = _softmax(%w, 1, False)\nreturn %y\n",
+        "graph wide\n%i = input(T([70], i64), low=1099511627776, high=1099511637776)\n"
+        "%j = input(T([70], i32), low=-2147483640, high=-2147480000)\n%h = input(T([70], $))\n%y = sin(%i)\n%z = fmod.Tensor(%j, %h)\n"
+        "%w = minimum(%i, %h)\n%v = sum.dim_IntList(%w, [0], dtype=f64)\nreturn %y, %z, %v\n"};
     static const char *const types[] = {"f32", "bf16", "f16"};
     static graph_cases cases;
     cases = (graph_cases){.table = table};

@@ -4,6 +4,7 @@
 
 #include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
+#include "engine/schema/primitive.h"
 #include "engine/tensor/agree.h"
 
 #include <math.h>
@@ -74,10 +75,10 @@ int evaluation_width(const tensor *t) {
 }
 
 /* Whether the row only chooses among its operands' values: there is nothing to round. */
-static bool is_exact(const op_call *call, const tensor *out, double reduction) {
+static bool is_exact(const op_call *call, const tensor *out, double terms) {
     const op_row *row = call->op->row;
     bool chooses = row->reference_scalar != NULL || row->reference_moves != NULL;
-    if (!chooses || row->flops_per_element != 0 || reduction > 1) {
+    if (!chooses || row->flops_per_element != 0 || terms > 1) {
         return false;
     }
     tensor *first = NULL;
@@ -216,10 +217,42 @@ static bool meets_as_number(const graph_node *node, const tensor *t, dtype type)
            (t->is_wrapped_number || t->dtype != type);
 }
 
-/* A wide operand as it is; one of no dimensions, which meets the others as a number would, in the type of numbers. */
+/* The floating-point type that integers become which meet others element by element, or go into a function of such; i64: they stay what they
+   are. */
+static dtype promoted_type(const graph_node *node) {
+    pointwise p;
+    const bool is_pointwise = node->call.op->row->reference_scalar != NULL && pointwise_analyse(&node->call, &p, NULL) == ASSAY_OK;
+    return is_pointwise && dtype_is_floating(p.compute) ? p.compute : ASSAY_I64;
+}
+
+/* Whole numbers as f, or what computes in its place, has them. */
+static void round_integers(const tensor *t, dtype f) {
+    const int64_t n = tensor_span(t), size = (int64_t)dtype_size(t->dtype);
+    for (int64_t i = 0; i < n; i++) {
+        char *at = tensor_data(t) + i * size;
+        const double value = (double)element_load_int(t->dtype, at), narrow = rounded(f, value);
+        const double near = isfinite(narrow) ? narrow : rounded(primitive_compute_type(f), value);
+        if (dtype_holds(t->dtype, number_of_double(near))) {
+            element_store_int(t->dtype, at, (int64_t)near);
+        }
+    }
+}
+
+/* A wide operand as it is; one of no dimensions, which meets the others as a number would, in the type of numbers. An evaluation that is off
+   by roundings rounds integers to what they are promoted to. */
 static status take_tensor(const evaluation *e, attempt *a, int node, bool wide, dtype numbers, tensor *of_graph, tensor **out) {
     tensor *mine = evaluation_value(e, node, of_graph);
     *out = mine;
+    const bool is_integral = mine != NULL && dtype_category_of(mine->dtype) == CATEGORY_INTEGRAL && !mine->is_wrapped_number;
+    const dtype promoted = e->perturbs && is_integral ? promoted_type(&e->g->nodes[node]) : ASSAY_I64;
+    if (promoted != ASSAY_I64 && promoted != ASSAY_F64) {
+        tensor *copy = &a->narrow[a->n_narrow];
+        TRY(evaluation_copy(e, mine, mine->dtype, copy));
+        a->n_narrow++;
+        round_integers(copy, promoted);
+        *out = copy;
+        return ASSAY_OK;
+    }
     bool is_number = wide && mine != NULL && meets_as_number(&e->g->nodes[node], of_graph, numbers);
     if (mine == NULL || (wide && !is_number) || (!wide && (mine->is_wrapped_number || mine->dtype == of_graph->dtype))) {
         return ASSAY_OK;
