@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help for every verb, typos answered with the nearest name, values out of range: exit code 2 and one clear sentence."""
 import json
+import os
 import subprocess
 
-from cli_case import ASSAY, EXAMPLE, Case, main
+from cli_case import ASSAY, EXAMPLE, QUICK, Case, main
 
 # (arguments, what the message must hold)
 MISTAKES = [
     ([], ["usage: assay VERB"]),
     (["operatos"], ["operatos", "operators"]),
+    (["help", "operatos"], ["operatos", "did you mean 'operators'?"]),
+    (["--help", "operators", "list"], ["expected one verb, got 'list' besides operators"]),
+    (["version", "x"], ["assay version: takes no argument, got 'x'"]),
+    (["--version", "x"], ["takes no argument, got 'x'"]),
     (["operators", "--opp", "x"], ["--opp", "--op"]),
     (["operators", "--op"], ["--op", "GLOB"]),
     (["operators", "--quiet=1"], ["--quiet", "takes no value"]),
@@ -25,6 +30,10 @@ MISTAKES = [
     (["operators", "--repeats", "-1"], ["--repeats"]),
     (["operators", "--min-time", "nan"], ["--min-time"]),
     (["operators", "--sample-timeout", "0"], ["--sample-timeout"]),
+    (["operators", "--max-memory", "99999999TiB"], ["--max-memory: '99999999TiB' is too large", "10^18 bytes"]),
+    (["operators", "--max-memory", "0x10MB"], ["--max-memory: expected a size", "'0x10MB'"]),
+    (["operators", "--min-time", "0x1"], ["--min-time: expected a number", "'0x1'"]),
+    (["operators", "--seed", "0x10"], ["--seed: expected a whole number", "'0x10'"]),
     (["operators", "--max-memory", "8 elephants"], ["--max-memory", "8 elephants"]),
     (["operators", "--threads", "0"], ["--threads"]),
     (["operators", "--seed", "-1"], ["--seed"]),
@@ -87,13 +96,22 @@ MISTAKES = [
 class Usage(Case):
     def test_help(self):
         general = self.run_assay("--help").stdout
-        for verb in ("operators", "utilization", "list", "doctor"):
+        self.assertEqual(self.run_assay("help").stdout, general)
+        for verb in ("operators", "utilization", "compile", "cache", "list", "doctor", "help", "version"):
             with self.subTest(verb=verb):
                 self.assertIn(verb, general)
                 done = self.run_assay(verb, "--help")
                 self.assertIn(f"usage: assay {verb}", done.stdout)
                 self.assertIn("examples:", done.stdout)
                 self.assertEqual(done.stderr, "")
+                for words in (["help", verb], ["--help", verb], ["-h", verb]):
+                    self.assertEqual(self.run_assay(*words).stdout, done.stdout)
+
+    def test_help_fits_a_terminal(self):
+        for words in ([], ["operators"], ["compile"], ["cache"], ["list"], ["doctor"], ["help"], ["version"]):
+            with self.subTest(words=words):
+                long = [line for line in self.run_assay("help", *words).stdout.splitlines() if len(line) > 80]
+                self.assertEqual(long, [])
 
     def test_version(self):
         for words in (["--version"], ["-V"], ["version"]):
@@ -118,6 +136,18 @@ class Usage(Case):
                 done = subprocess.run([ASSAY, *words], stdout=full, stderr=subprocess.PIPE, cwd=self.folder, timeout=120)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn("standard output cannot be written", done.stderr.decode())
+
+    def test_closed_output(self):
+        for words in (["--help"], ["version"], ["list", "operators"], ["doctor", "--quick"], ["cache", "info"],
+                      ["operators", "--suite", "embedded", "--op", "aten.relu.default", "--csv", "-", *QUICK],
+                      ["compile", "aten.relu.default", "((T([8], f32),), {})"]):
+            for closed in ((1,), (0, 1), (0, 1, 2)):
+                with self.subTest(words=words, closed=closed):
+                    done = subprocess.run([ASSAY, *words], stderr=subprocess.PIPE, cwd=self.folder, timeout=120,
+                                          preexec_fn=lambda: [os.close(fd) for fd in closed])
+                    self.assertEqual(done.returncode, 1)
+                    if 2 not in closed:
+                        self.assertRegex(done.stderr.decode(), "standard output cannot be written|Bad file descriptor")
 
     def test_mistakes(self):
         for arguments, expected in MISTAKES:
