@@ -18,6 +18,11 @@ MISTAKES = [
     (["operators", "--op"], ["--op", "GLOB"]),
     (["operators", "--quiet=1"], ["--quiet", "takes no value"]),
     (["operators", "extra"], ["extra"]),
+    (["operators", "--suite", "hf_train"], ["got 'hf_train'; did you mean huggingface?"]),
+    (["operators", "--suite", "embedded", "--op", "layer_norm"], ["did you mean 'native_layer_norm'?"]),
+    (["operators", "--suite", "embedded", "--skip", "nope"], ["operators; `--dry-run` without --skip lists them\n"]),
+    (["compile", "layer_norm", "x"], ["did you mean 'native_layer_norm'? `assay list operators` names them\n"]),
+    (["compile", "nope", "x"], ["'nope'; `assay list operators` names them\n"]),
     (["operators", "--suite", "embeded"], ["embeded", "embedded"]),
     (["operators", "--dtype", "f33"], ["f33", "f32"]),
     (["operators", "--device", "gpu"], ["gpu", "cpu"]),
@@ -44,8 +49,8 @@ MISTAKES = [
     (["operators", "--backend", "eager,./x.so"], ["--backend eager --backend ./x.so"]),
     (["operators", "--suite", "embedded", "--op", "relu,add"], ["'relu,add' matches none", "each has an option of its own: --op relu --op add\n"]),
     (["operators", "--suite", "embedded", "--skip", "relu,add"], ["--skip relu --skip add\n"]),
-    (["operators", "--suite", "embedded", "--op", ""], ["--op '' matches none of the ", " recorded operators\n"]),
-    (["operators", "--suite", "embedded", "--op", "["], ["--op '[' matches none of the ", " recorded operators\n"]),
+    (["operators", "--suite", "embedded", "--op", ""], ["--op '' matches none of the ", " recorded operators; `--dry-run` without --op lists them\n"]),
+    (["operators", "--suite", "embedded", "--op", "["], ["--op '[' matches none of the ", " recorded operators; `--dry-run` without --op lists them\n"]),
     (["operators", "--suite", "embedded", "--op", "RELU"], ["did you mean 'relu'?"]),
     (["compile", "--dump", "x", "a"], ["--dump: expected text, graph, kernels or c, got 'x'\n"]),
     (["operators", "--save", "-"], ["--save: expected a folder, got '-'", "./-"]),
@@ -60,7 +65,7 @@ MISTAKES = [
     (["operators", "--suite", "embedded", "--op", "rleu"], ["rleu", "'relu'"]),
     (["operators", "--suite", "embedded", "--op", "aten._softmx*"], ["aten._softmx*", "'aten._softmax'"]),
     (["operators", "--suite", "embedded", "--skip", "nothing*"], ["nothing*"]),
-    (["operators", "--suite", "embedded", "--op", "nope*", "--op", "relu", "--op", "rleu"], ["'nope*', 'rleu' match none", "'topk', 'relu'?"]),
+    (["operators", "--suite", "embedded", "--op", "nope*", "--op", "relu", "--op", "rleu"], ["'nope*', 'rleu' match none", "; did you mean 'relu'? `--dry-run` without --op lists them\n"]),
     (["operators", "--csv", "-", "--jsonl", "-"], ["--csv", "--jsonl", "standard output"]),
     (["operators", "--csv", "both", "--jsonl", "both"], ["--csv", "--jsonl", "both go to both"]),
     (["operators", "--csv", "a1", "--csv", "a2"], ["--csv is given twice", "'a1'", "'a2'"]),
@@ -157,6 +162,19 @@ class Usage(Case):
                 self.assertTrue(done.stderr.startswith("assay"), done.stderr)
                 for word in expected:
                     self.assertIn(word, done.stderr)
+
+    def test_where_inputs_are(self):
+        graph = "graph g: one\n%x = input(T([2], f32))\n%y = relu(%x)\nreturn %y\n"
+        done = self.run_assay("operators", "--inputs", "-", stdin=graph.encode(), code=2)
+        self.assertIn("graphs come from files *.graph\n", done.stderr)
+        for i in range(6):
+            os.makedirs(self.path(f"all/part{i}"))
+            if i > 0:
+                self.write(f"all/part{i}/a.txt", "")
+        done = self.run_assay("operators", "--inputs", "all", code=2)
+        self.assertIn("got none; there are some in its folders part1, part2, part3, part4 and 1 more\n", done.stderr)
+        done = self.run_assay("operators", "--inputs", "all/part0", code=2)
+        self.assertTrue(done.stderr.endswith("got none\n"), done.stderr)
 
     def test_said_twice(self):
         """The same value twice is said once; options that list may be repeated, and '--' ends the options."""

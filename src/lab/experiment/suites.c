@@ -26,7 +26,7 @@ const suite *suites_all(size_t *out_n) {
 }
 
 status suites_find(const char *name, const suite **out, error *err) {
-    const char *names[countof(suites)];
+    const char *names[countof(suites)], *of_folder = NULL;
     text known = {0};
     for (size_t i = 0; i < countof(suites); i++) {
         if (strcmp(suites[i].name, name) == 0) {
@@ -34,10 +34,11 @@ status suites_find(const char *name, const suite **out, error *err) {
             *out = &suites[i];
             return ASSAY_OK;
         }
+        of_folder = suites[i].folder != NULL && strcmp(suites[i].folder, name) == 0 ? suites[i].name : of_folder;
         names[i] = suites[i].name;
         text_addf(&known, "%s%s", i > 0 ? ", " : "", names[i]);
     }
-    const char *near = text_nearest(name, names, countof(names));
+    const char *near = of_folder != NULL ? of_folder : text_nearest(name, names, countof(names));
     status result = fail(err, ASSAY_NOT_FOUND, "expected a suite (%s), got '%s'%s%s%s", text_get(&known), name,
                          near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
     text_clear(&known);
