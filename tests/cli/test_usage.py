@@ -246,6 +246,19 @@ class Usage(Case):
             self.assertIn(row, done.stdout)
         self.assertNotIn("\x1b", done.stdout)
 
+    def test_missing_suites_are_told_briefly(self):
+        """With the advice once; what JSON says of each is whole."""
+        env = {"ASSAY_SUITES": "no/such/folder"}
+        rows = json.loads(self.run_assay("list", "suites", "--json", env=env).stdout)
+        missing = [row["name"] for row in rows if not row["found"]]
+        self.assertIn("timm", missing)
+        self.assertTrue(all("was not found: looked for a folder" in row["reason"] for row in rows if not row["found"]))
+        for words in (["list", "suites"], ["doctor", "--quick"]):
+            told = self.run_assay(*words, env=env).stdout
+            for name in missing:
+                self.assertRegex(told, rf"(?m)^(suite )?{name} .* not found *$")
+            self.assertEqual(told.count("set ASSAY_SUITES to the folder that holds them"), 1)
+
     def test_doctor_tells_of_the_compiler(self):
         missing = self.run_assay("doctor", "--quick", env={"ASSAY_CC": "nosuchcc"}).stdout
         self.assertRegex(missing, "compiler nosuchcc +not found, and the backend compiled needs it: name another one in ASSAY_CC")

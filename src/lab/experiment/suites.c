@@ -20,6 +20,12 @@ static const suite suites[] = {
     {"embedded", NULL, "Built into the program: every operator at sizes that suit two cores."},
 };
 
+#define LOGS_OF_PYTORCH "benchmarks/dynamo/microbenchmarks/operator_inp_logs of a PyTorch checkout"
+#define GRAPHS_OF_ASSAY "suites in assay's source"
+
+const char suites_advice[] = "For those not found set ASSAY_SUITES to the folder that holds them: " LOGS_OF_PYTORCH ", or, for graphs, " GRAPHS_OF_ASSAY
+                             ". `assay operators --suite NAME` says where one was looked for.";
+
 const suite *suites_all(size_t *out_n) {
     *out_n = countof(suites);
     return suites;
@@ -124,9 +130,7 @@ status suites_directory(const suite *which, const char *search_path, text *out, 
                  "the suite '%s' was not found: looked for a folder %s in %s; set ASSAY_SUITES to the folder that "
                  "holds it, such as %s, or take --suite embedded",
                  which->name, which->folder, tried.length > 0 ? tried.data : "no place (ASSAY_SUITES is not set)",
-                 strcmp(which->folder, "graphs") == 0
-                     ? "suites of assay's source"
-                     : "benchmarks/dynamo/microbenchmarks/operator_inp_logs of a PyTorch checkout");
+                 strcmp(which->folder, "graphs") == 0 ? GRAPHS_OF_ASSAY : LOGS_OF_PYTORCH);
     }
     if (found.failed || tried.failed || out->failed) {
         result = fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the path of the suite '%s'", which->name);
