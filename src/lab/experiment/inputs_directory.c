@@ -68,7 +68,8 @@ static status fail_none(arena *memory, const char *path, error *err) {
     if (n > MOST_SHOWN) {
         text_addf(&some, " and %zu more", n - MOST_SHOWN);
     }
-    status result = fail(err, ASSAY_NOT_FOUND, "%s: expected files *.txt or *.txt.gz of recorded inputs or *.graph, got none%s", path, text_get(&some));
+    status result = fail(err, ASSAY_NOT_FOUND, "%s: expected files *.txt or *.txt.gz of recorded inputs or *.graph, got none%s", path,
+                         text_get(&some));
     text_clear(&some);
     return result;
 }

@@ -23,8 +23,8 @@ static const suite suites[] = {
 #define LOGS_OF_PYTORCH "benchmarks/dynamo/microbenchmarks/operator_inp_logs of a PyTorch checkout"
 #define GRAPHS_OF_ASSAY "suites in assay's source"
 
-const char suites_advice[] = "For those not found set ASSAY_SUITES to the folder that holds them: " LOGS_OF_PYTORCH ", or, for graphs, " GRAPHS_OF_ASSAY
-                             ". `assay operators --suite NAME` says where one was looked for.";
+const char suites_advice[] = "For those not found set ASSAY_SUITES to the folder that holds them: " LOGS_OF_PYTORCH
+                             ", or, for graphs, " GRAPHS_OF_ASSAY ". `assay operators --suite NAME` says where one was looked for.";
 
 const suite *suites_all(size_t *out_n) {
     *out_n = countof(suites);
