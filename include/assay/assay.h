@@ -13,12 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
-#define ASSAY_API __attribute__((visibility("default")))
-#else
-#define ASSAY_API
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -3,6 +3,8 @@
 #ifndef ASSAY_DTYPE_H
 #define ASSAY_DTYPE_H
 
+#include "assay/status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -33,7 +35,7 @@ typedef enum assay_dtype {
 } assay_dtype;
 
 /* The short name ("f32"); "?" for a number outside the list. Never NULL. */
-const char *assay_dtype_name(assay_dtype dtype);
+ASSAY_API const char *assay_dtype_name(assay_dtype dtype);
 
 #ifdef __cplusplus
 }

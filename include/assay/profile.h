@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace of a session's calls, for Perfetto, chrome://tracing and `assay utilization`. In the library assay-lab. */
+/* A trace of a session's calls, for Perfetto, chrome://tracing and `assay utilization`. */
 #ifndef ASSAY_PROFILE_H
 #define ASSAY_PROFILE_H
 

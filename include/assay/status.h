@@ -5,6 +5,13 @@
 
 #include <stdint.h>
 
+/* What a program may call; the rest of the library is hidden from it. */
+#if defined(__GNUC__)
+#define ASSAY_API __attribute__((visibility("default")))
+#else
+#define ASSAY_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -42,7 +49,7 @@ typedef struct assay_error {
 } assay_error;
 
 /* The fixed English text of a code; "unknown status" for a number outside the list. Never NULL. */
-const char *assay_status_text(assay_status code);
+ASSAY_API const char *assay_status_text(assay_status code);
 
 #ifdef __cplusplus
 }

@@ -236,15 +236,43 @@ static bool lower(const char *name, char *out, size_t size) {
     return n < size;
 }
 
+static bool is_separator(char c) {
+    return c == '\0' || strchr("_-.:", c) != NULL;
+}
+
+bool text_has_part(const char *name, const char *part) {
+    size_t n = strlen(part);
+    for (const char *at = name; n > 0 && (at = strstr(at, part)) != NULL; at++) {
+        if ((at == name || is_separator(at[-1])) && is_separator(at[n])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The shortest of the names with `typed`, in small letters, as a part. */
+static const char *shortest_with_part(const char *typed, const char *const *names, size_t n) {
+    char known[MAX_NAME];
+    const char *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        bool is_shorter = found == NULL || strlen(names[i]) < strlen(found);
+        if (is_shorter && lower(names[i], known, sizeof known) && text_has_part(known, typed)) {
+            found = names[i];
+        }
+    }
+    return found;
+}
+
 const char *text_nearest(const char *name, const char *const *names, size_t n) {
     char typed[MAX_NAME], known[MAX_NAME];
     if (!lower(name, typed, sizeof typed)) {
         return NULL;
     }
-    enum { SHORT = 4 };
+    enum { SHORT = 5, LEAST_PART = 3 };
     int length = (int)strlen(typed), limit = length < SHORT ? 1 : length / 3 < 2 ? 2 : length / 3;
     limit = least(limit, length - 1); /* else nothing of what was typed need be in the name */
-    const char *nearest = NULL;
+    const char *nearest = length >= LEAST_PART ? shortest_with_part(typed, names, n) : NULL;
+    limit = nearest != NULL ? -1 : limit;
     for (size_t i = 0; i < n && limit >= 0; i++) {
         if (!lower(names[i], known, sizeof known)) {
             continue;

@@ -48,8 +48,12 @@ char *text_of_ns(char *buffer, double time_ns);
 /* Levenshtein distance with adjacent swaps, at most limit + 1. */
 int text_distance(const char *a, const char *b, int limit);
 
-/* The nearest of n names to a mistyped one, or NULL when none is near enough to be worth naming: a third of its length, at least 2,
-   and always less than either's length. Large and small letters are alike. */
+/* Whether part is one or more whole parts of the name, between '_', '-', '.', ':' and its ends: "layer_norm" of "native_layer_norm". */
+bool text_has_part(const char *name, const char *part);
+
+/* The nearest of n names to a mistyped one, or NULL when none is near enough to be worth naming. The shortest name that has it as a part,
+   if it has three letters; else one at a distance of a third of its length, at least 2 (1 below five letters), and always less than
+   either's length. Large and small letters are alike. */
 const char *text_nearest(const char *name, const char *const *names, size_t n);
 
 /* Shell-style match of the whole of text: * any run, ? any character, [a-z] and [!a-z] sets. */

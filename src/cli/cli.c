@@ -12,10 +12,46 @@
 #include <string.h>
 #include <strings.h>
 
+enum { HELP_COLUMNS = 80 };
+
+/* Words from the column `at` on, in lines as wide as a terminal; later lines begin at the column `indent`. */
+static void print_wrapped(const char *words, int at, int indent) {
+    int begin = at;
+    while (*words != '\0') {
+        int n = (int)strcspn(words, " \n");
+        bool is_first = at == begin;
+        if (!is_first && at + 1 + n > HELP_COLUMNS) {
+            printf("\n%*s", indent, "");
+            at = begin = indent;
+            is_first = true;
+        }
+        printf("%s%.*s", is_first ? "" : " ", n, words);
+        at += n + !is_first;
+        words += n;
+        if (*words == '\n' && words[1] != '\0') {
+            printf("\n%*s", indent, "");
+            at = begin = indent;
+        }
+        words += *words != '\0';
+    }
+    putchar('\n');
+}
+
 void cli_print_help(const cli_verb *verb) {
-    printf("assay %s: %s\n\nusage: assay %s%s%s [options]\n\noptions:\n", verb->name, verb->summary, verb->name,
-           verb->arguments[0] != '\0' ? " " : "", verb->arguments);
-    int width = 0;
+    enum { MARGIN = 2 };
+    text title = {0}, usage = {0};
+    text_addf(&title, "assay %s: %s", verb->name, verb->summary);
+    for (size_t i = 0; i < title.length; i++) {
+        title.data[i] = (char)(title.data[i] == '\n' ? ' ' : title.data[i]);
+    }
+    print_wrapped(text_get(&title), 0, MARGIN);
+    putchar('\n');
+    text_addf(&usage, "usage: assay %s%s%s [options]", verb->name, verb->arguments[0] != '\0' ? " " : "", verb->arguments);
+    print_wrapped(text_get(&usage), 0, (int)strlen("usage: "));
+    printf("\noptions:\n");
+    text_clear(&title);
+    text_clear(&usage);
+    int width = (int)strlen("--help");
     for (size_t i = 0; i < verb->n_options; i++) {
         const cli_option *o = &verb->options[i];
         int w = (int)(strlen(o->name) + (o->value != NULL ? strlen(o->value) + 1 : 0));
@@ -26,14 +62,7 @@ void cli_print_help(const cli_verb *verb) {
         char shown[96];
         snprintf(shown, sizeof shown, "%s%s%s", o->name, o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
         printf("  %-*s  ", width, shown);
-        for (const char *line = o->help; *line != '\0';) { /* later lines of a text stand under its first */
-            size_t n = strcspn(line, "\n");
-            printf("%.*s\n", (int)n, line);
-            line += n + (line[n] == '\n');
-            if (*line != '\0') {
-                printf("  %*s  ", width, "");
-            }
-        }
+        print_wrapped(o->help, MARGIN + width + MARGIN, MARGIN + width + MARGIN);
     }
     printf("  %-*s  this text\n\nexamples:\n%s", width, "--help", verb->examples);
 }
@@ -230,10 +259,15 @@ status cli_int(const char *name, const char *value, int64_t low, int64_t high, i
     return ASSAY_OK;
 }
 
+/* 0x10, which is a number for strtod, but not where whole numbers are read. */
+static bool is_hexadecimal(const char *value) {
+    return strpbrk(value, "xX") != NULL;
+}
+
 status cli_double(const char *name, const char *value, double low, double high, double *out, error *err) {
     char *end = NULL;
     double f = c_strtod(value, &end);
-    if (end == value || *end != '\0' || !(f >= low && f <= high)) {
+    if (end == value || *end != '\0' || is_hexadecimal(value) || !(f >= low && f <= high)) {
         return fail(err, ASSAY_INVALID, "%s: expected a number from %g to %g, got '%s'", name, low, high, value);
     }
     *out = f;
@@ -248,11 +282,15 @@ status cli_bytes(const char *name, const char *value, double *out, error *err) {
                  {"GB", 1e9}, {"T", 1e12}, {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
     char *end = NULL;
     double f = c_strtod(value, &end);
-    for (size_t i = 0; end != value && i < countof(units); i++) {
-        if (strcasecmp(end, units[i].suffix) == 0 && f > 0 && f * units[i].factor < 1e18) {
-            *out = f * units[i].factor;
-            return ASSAY_OK;
+    for (size_t i = 0; end != value && !is_hexadecimal(value) && i < countof(units); i++) {
+        if (strcasecmp(end, units[i].suffix) != 0 || !(f > 0)) {
+            continue;
         }
+        if (f * units[i].factor >= 1e18) {
+            return fail(err, ASSAY_INVALID, "%s: '%s' is too large: expected less than 10^18 bytes (1000000TB)", name, value);
+        }
+        *out = f * units[i].factor;
+        return ASSAY_OK;
     }
     return fail(err, ASSAY_INVALID, "%s: expected a size such as 8GiB or 500MB (K, M, G, T; KiB, MiB, GiB, TiB), got '%s'", name, value);
 }

@@ -15,7 +15,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_MISMATCH = 4, EXIT_INT
 typedef struct cli_option {
     const char *name;  /* "--op" */
     const char *value; /* placeholder of its value in --help, "GLOB"; NULL: a flag */
-    const char *help;
+    const char *help; /* --help wraps it; a line's end stays one */
     status (*take)(void *options, const char *value, error *err);
 } cli_option;
 
@@ -46,7 +46,7 @@ typedef struct cli_verb {
 bool cli_parse(const cli_verb *verb, int argc, char **argv, void *options, int *exit_code);
 void cli_print_help(const cli_verb *verb);
 
-/* Values from text; INVALID says what was expected and what came. Sizes take K, M, G, T, kB, MB, ..., KiB, MiB, ..., in
+/* Values from text, in decimal; INVALID says what was expected and what came. Sizes take K, M, G, T, kB, MB, ..., KiB, MiB, ..., in
    large or small letters. */
 status cli_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out, error *err);
 status cli_double(const char *name, const char *value, double low, double high, double *out, error *err);

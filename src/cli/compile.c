@@ -67,8 +67,8 @@ static status take_argument(void *to, const char *value, error *err) {
 
 static const cli_option rows[] = {
     {"--op", "NAME", "the operator, when only its input is an argument", take_op},
-    {"--dump", "WHAT", "text: the graph as a file *.graph says it, which reads back; graph: the program in primitives;\n"
-                       "kernels: what is computed together, and the memory it moves; c: the emitted source (c)", take_dump},
+    {"--dump", "WHAT", "text: the graph as a file *.graph says it, which reads back;\ngraph: the program in primitives;\n"
+                       "kernels: what is computed together, and the memory it moves;\nc: the emitted source (c)", take_dump},
     {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64 (as-recorded)", take_dtype},
     {"--no-fusion", NULL, "a kernel for each value that an operator answers, as compiled:nofuse has it", take_no_fusion},
     {"--own-products", NULL, "matrix products as kernels of the compiler's own, which compiled:autotune tries beside the library's",
@@ -88,7 +88,7 @@ static const cli_verb verb = {
     .arguments = "OPERATOR INPUT | FILE.graph",
     .examples = "  assay compile aten._softmax.default '((T([64, 1000], f32), -1, False), {})'\n"
                 "  assay compile --dump kernels suites/graphs/attention.graph\n"
-                "  assay compile --dump text --op mm '((T([8, 4], f32), T([4, 2], f32)), {})' >mm.graph\n",
+                "  assay compile --dump text mm '((T([8, 4], f32), T([4, 2], f32)), {})'\n",
     .options = rows,
     .n_options = countof(rows),
     .clashes = clashes,
@@ -130,8 +130,9 @@ static void print_kernels(const compiled_program *p, const graph *g, text *out) 
         const compile_step *s = &p->steps[i];
         double of_step = compile_step_bytes(s);
         if (s->n_variants > 0) {
-            text_addf(out, "%s: %s\n    %lld tasks, about %s moved, %.3g flops\n", s->variants[0].symbol, s->title,
-                      (long long)s->variants[0].n_tasks, text_of_bytes(moved, of_step), s->flops);
+            long long n_tasks = (long long)s->variants[0].n_tasks;
+            text_addf(out, "%s: %s\n    %lld task%s, about %s moved, %.3g flops\n", s->variants[0].symbol, s->title, n_tasks,
+                      n_tasks == 1 ? "" : "s", text_of_bytes(moved, of_step), s->flops);
         } else {
             text_addf(out, "call %s%s%s\n    about %s moved\n", s->title, s->is_fallback ? ", fallback: " : " of the library",
                       s->is_fallback ? s->why : "", text_of_bytes(moved, of_step));

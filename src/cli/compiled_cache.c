@@ -36,12 +36,16 @@ static const cli_verb verb = {
     .take_argument = take_argument,
 };
 
+static const char *entries(int64_t n) {
+    return n == 1 ? "entry" : "entries";
+}
+
 static status show(error *err) {
     char folder[4096], size[32], limit[32];
     cache_facts facts;
     TRY(cache_folder(folder, sizeof folder, err));
     TRY(cache_info(&facts, err));
-    printf("%lld entries, %s of at most %s, in %s\n", (long long)facts.n_entries, text_of_bytes(size, facts.size_bytes),
+    printf("%lld %s, %s of at most %s, in %s\n", (long long)facts.n_entries, entries(facts.n_entries), text_of_bytes(size, facts.size_bytes),
            text_of_bytes(limit, facts.limit_bytes), folder);
     error why = {0};
     if (file_make_directories(folder, &why) != ASSAY_OK) {
@@ -55,7 +59,7 @@ static status show(error *err) {
 static status clear(error *err) {
     int64_t removed = 0;
     TRY(cache_clear(&removed, err));
-    printf("removed %lld entries\n", (long long)removed);
+    printf("removed %lld %s\n", (long long)removed, entries(removed));
     return ASSAY_OK;
 }
 

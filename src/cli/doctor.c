@@ -138,14 +138,17 @@ static status say_ceilings(table *t, arena *a, const machine_facts *m, error *er
 static void say_suites(table *t, arena *a) {
     size_t n;
     const suite *all = suites_all(&n);
+    bool is_missing = false;
     for (size_t i = 0; i < n; i++) {
         text where = {0};
-        error reason = {0};
-        bool found = all[i].folder == NULL || suites_directory(&all[i], getenv("ASSAY_SUITES"), &where, &reason) == ASSAY_OK;
+        bool found = all[i].folder == NULL || suites_directory(&all[i], getenv("ASSAY_SUITES"), &where, NULL) == ASSAY_OK;
         row(t, arena_format(a, "suite %s", all[i].name),
-            all[i].folder == NULL ? "built in" : found ? arena_format(a, "%s", text_get(&where)) : arena_format(a, "%s", reason.message),
-            found ? TABLE_PLAIN : TABLE_WARN);
+            all[i].folder == NULL ? "built in" : found ? arena_format(a, "%s", text_get(&where)) : "not found", found ? TABLE_PLAIN : TABLE_WARN);
         text_clear(&where);
+        is_missing = is_missing || !found;
+    }
+    if (is_missing) {
+        row(t, "", suites_advice, TABLE_PLAIN);
     }
 }
 

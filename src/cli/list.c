@@ -267,21 +267,20 @@ static status list_backends(listing *l, error *err) {
 static status list_suites(listing *l, error *err) {
     (void)err;
     const table_column columns[] = {
-        {"suite", .align = TABLE_LEFT}, {"operators", .align = TABLE_RIGHT}, {"inputs", .align = TABLE_RIGHT}, {"where, or how to get it", .align = TABLE_LEFT, .wraps = true}};
+        {"suite", .align = TABLE_LEFT}, {"operators", .align = TABLE_RIGHT}, {"inputs", .align = TABLE_RIGHT}, {"where it lies", .align = TABLE_LEFT, .wraps = true}};
     table_init(&l->shown, l->memory, columns, countof(columns));
     size_t n;
     const suite *all = suites_all(&n);
     const char *search = getenv("ASSAY_SUITES");
+    bool is_missing = false;
     for (size_t i = 0; i < n; i++) {
         inputs set = {.table = l->table};
         text where = {0};
         error reason = {0};
-        status read = suites_read(&set, &all[i], search, &reason);
-        if (read == ASSAY_OK && all[i].folder == NULL) {
-            text_add(&where, "built in");
-        } else if (read == ASSAY_OK) {
-            suites_directory(&all[i], search, &where, NULL);
-        }
+        status found = all[i].folder != NULL ? suites_directory(&all[i], search, &where, &reason) : ASSAY_OK;
+        status read = found == ASSAY_OK ? suites_read(&set, &all[i], search, &reason) : found;
+        text_add(&where, all[i].folder == NULL ? "built in" : "");
+        is_missing = is_missing || found == ASSAY_NOT_FOUND;
         const char *place = read == ASSAY_OK ? text_get(&where) : reason.message;
         if (l->o->json) {
             json_begin_object(&l->json);
@@ -297,10 +296,17 @@ static status list_suites(listing *l, error *err) {
             table_cell(&l->shown, all[i].name, TABLE_BOLD);
             table_cellf(&l->shown, TABLE_PLAIN, read == ASSAY_OK ? "%zu" : "-", set.n_operators);
             table_cellf(&l->shown, TABLE_PLAIN, read == ASSAY_OK ? "%zu" : "-", set.n_all);
-            table_cell(&l->shown, place, read == ASSAY_OK ? TABLE_PLAIN : TABLE_DIM);
+            table_cell(&l->shown, found == ASSAY_NOT_FOUND ? "not found" : place, read == ASSAY_OK ? TABLE_PLAIN : TABLE_DIM);
         }
         text_clear(&where);
         inputs_clear(&set);
+    }
+    if (is_missing && !l->o->json) {
+        table_row_begin(&l->shown);
+        for (int i = 0; i < 3; i++) {
+            table_cell(&l->shown, "", TABLE_PLAIN);
+        }
+        table_cell(&l->shown, suites_advice, TABLE_PLAIN);
     }
     return ASSAY_OK;
 }

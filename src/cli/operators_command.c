@@ -214,26 +214,29 @@ static status take_color(void *to, const char *value, error *err) {
 }
 
 static const cli_option rows[] = {
-    {"--suite", "NAME", "recorded inputs by name: huggingface, timm, torchbench, graphs, embedded\n"
+    {"--suite", "NAME", "recorded inputs by name: huggingface, timm, torchbench, graphs, embedded "
                         "(default: torchbench if its files are found, else embedded)", take_suite},
-    {"--inputs", "FILE|DIR", "recorded inputs and graphs (*.graph) from files and folders; '-': recorded inputs from standard input;\n"
+    {"--inputs", "FILE|DIR", "recorded inputs and graphs (*.graph) from files and folders; '-': recorded inputs from standard input; "
                              ".gz is read; may be repeated", take_inputs},
     {"--op", "GLOB", "only operators that match: 'aten.mm.default', 'relu' (any overload), 'add*', '*softmax*'; may be repeated", take_op},
     {"--skip", "GLOB", "leave out operators that match; may be repeated", take_skip},
-    {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32;\ngraphs: as their text says); f16 and bf16 leave wider ones as they are,\nin graphs only beside others of 16 bits", take_dtype},
+    {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32; graphs: as their text says); "
+                       "f16 and bf16 leave wider ones as they are, in graphs only beside others of 16 bits", take_dtype},
     {"--device", "NAME", "cpu", take_device},
-    {"--backend", "NAME", "eager, compiled[:autotune|:nofuse|:own-products], reference, torch, inductor[:OPTIONS]\nor a plug-in (./LIB.so); NAME:again is a built-in one once more; may be repeated (eager)", take_backend},
+    {"--backend", "NAME", "eager, compiled[:autotune|:nofuse|:own-products], reference, torch, inductor[:OPTIONS] "
+                         "or a plug-in (./LIB.so); NAME:again is a built-in one once more; may be repeated (eager)", take_backend},
     {"--torch-python", "PYTHON", "whose PyTorch torch and inductor are ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
     {"--baseline", "NAME", "the backend that speed-ups are over, by its name or a plug-in's path (eager)", take_baseline},
     {"--max-samples", "N", "inputs per operator (15)", take_max_samples},
     {"--start-idx", "N", "begin with input N of each operator (0)", take_start},
     {"--repeats", "N", "samples of each input on each backend (at least 9, see --precision); 0: run once, check, time nothing",
      take_repeats},
-    {"--precision", "P", "more samples, within a quarter of a second, until each ratio to the baseline is known to\n"
+    {"--precision", "P", "more samples, within a quarter of a second, until each ratio to the baseline is known to "
                          "+-P (0.02); 0, or --repeats without it: as many as --repeats says", take_precision},
     {"--min-time", "S", "seconds that the samples of one input last together, at least (0.01)", take_min_time},
     {"--sample-timeout", "S", "seconds that one stage of one input may take (60)", take_timeout},
-    {"--max-memory", "BYTES", "skip inputs that need more: 500MB, 8GiB; K, M, G are powers of 1000 and KiB, MiB, GiB of 1024,\nin large or small letters (80% of what is free)", take_max_memory},
+    {"--max-memory", "BYTES", "skip inputs that need more: 500MB, 8GiB; K, M, G are powers of 1000 and KiB, MiB, GiB of 1024, "
+                             "in large or small letters (80% of what is free)", take_max_memory},
     {"--accuracy-checking", NULL, "check every result against the reference (default)", take_checking},
     {"--no-accuracy-checking", NULL, "do not", take_no_checking},
     {"--channels-last", NULL, "lay out tensors of 4 dimensions NHWC", take_channels_last},
@@ -244,7 +247,7 @@ static const cli_option rows[] = {
     {"--csv", "FILE|-", "write speed-ups per operator as CSV", take_csv},
     {"--jsonl", "FILE|-", "write one record per input and backend as JSON lines", take_jsonl},
     {"--save", "DIR", "write inputs and outputs as .npy with a manifest", take_save},
-    {"--profile", "DIR", "write a chrome trace of each operator, DIR/operator_NAME.json.gz; recording lengthens what is\n"
+    {"--profile", "DIR", "write a chrome trace of each operator, DIR/operator_NAME.json.gz; recording lengthens what is "
                          "measured; unless they are given --repeats is then 5, --precision 0 and --min-time 0", take_profile},
     {"--quiet", NULL, "no progress, no table", take_quiet},
     {"--color", "WHEN", "auto, always or never", take_color},
@@ -260,13 +263,14 @@ static const cli_verb verb = {
     .name = "operators",
     .summary = "replay recorded operator inputs on every backend, check and time them",
     .arguments = "",
-    .examples = "  assay operators                              the default suite on the eager backend\n"
-                "  assay operators --suite embedded --max-samples 1 --csv speedups.csv --jsonl records.jsonl\n"
+    .examples = "  assay operators                       the default suite on the eager backend\n"
+                "  assay operators --suite embedded --max-samples 1 --csv speedups.csv\n"
+                "  assay operators --suite embedded --jsonl records.jsonl\n"
                 "  assay operators --inputs hf_train --op '*softmax*' --dtype bf16\n"
                 "  assay operators --backend eager --backend compiled --backend compiled:autotune\n"
                 "  assay operators --inputs suites/graphs --op '*backward'\n"
                 "  assay operators --backend eager --backend ./libmine.so --baseline eager\n"
-                "  ASSAY_SUITES=~/operator_inp_logs assay operators --suite timm --op 'aten.convolution*'\n",
+                "  ASSAY_SUITES=~/operator_inp_logs assay operators --suite timm --op 'add*'\n",
     .options = rows,
     .n_options = countof(rows),
     .repeated = "--inputs --op --skip --backend",

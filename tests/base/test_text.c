@@ -187,6 +187,13 @@ static void near_names_are_found(void **state) {
     assert_string_equal(text_nearest("RELU", operators, 4), "relu");
     assert_string_equal(text_nearest("tensr", operators, 4), "Tensor");
     assert_string_equal(text_nearest("m", operators, 4) != NULL ? "some" : "none", "none");
+    assert_null(text_nearest("nope", (const char *const[]){"topk", "norm"}, 2)); /* two of four letters */
+    static const char *const norms[] = {"native_layer_norm_backward", "native_layer_norm", "later_norm", "normal_"};
+    assert_string_equal(text_nearest("layer_norm", norms, 4), "native_layer_norm"); /* a part goes before what is one letter away */
+    assert_string_equal(text_nearest("Layer_Norm", norms, 4), "native_layer_norm");
+    assert_null(text_nearest("norma", norms, 3));
+    assert_true(text_has_part("a_b.c", "b") && text_has_part("a_b.c", "a_b") && text_has_part("a_b.c", "c"));
+    assert_false(text_has_part("ab_c", "b") || text_has_part("ab_c", "a") || text_has_part("ab_c", ""));
     assert_int_equal(text_distance("kitten", "sitting", 9), 3);
     assert_int_equal(text_distance("ab", "ba", 9), 1);
     assert_int_equal(text_distance("", "abc", 9), 3);

@@ -540,6 +540,14 @@ exec cc "$@"
         self.assertIn("0 entries", self.run_assay("cache", "info", env=self.env).stdout)
         self.assertEqual(self.entries(), [])
 
+    def test_one_of_a_kind(self):
+        relu = ["aten.relu.default", "((T([8], f32),), {})"]
+        self.assertIn("\n    1 task, ", self.run_assay("compile", "--dump", "kernels", *relu).stdout)
+        inputs = self.write("relu.txt", "Operator: aten.relu.default\ncnt: 1, ((T([8], f32),), {})\n")
+        self.records("--inputs", inputs, "--backend", "compiled", env=self.env)
+        self.assertRegex(self.run_assay("cache", env=self.env).stdout, r"^1 entry, ")
+        self.assertEqual(self.run_assay("cache", "clear", env=self.env).stdout, "removed 1 entry\n")
+
 
 if __name__ == "__main__":
     main()

@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help for every verb, typos answered with the nearest name, values out of range: exit code 2 and one clear sentence."""
 import json
+import os
 import subprocess
 
-from cli_case import ASSAY, EXAMPLE, Case, main
+from cli_case import ASSAY, EXAMPLE, QUICK, Case, main
 
 # (arguments, what the message must hold)
 MISTAKES = [
     ([], ["usage: assay VERB"]),
     (["operatos"], ["operatos", "operators"]),
+    (["help", "operatos"], ["operatos", "did you mean 'operators'?"]),
+    (["--help", "operators", "list"], ["expected one verb, got 'list' besides operators"]),
+    (["version", "x"], ["assay version: takes no argument, got 'x'"]),
+    (["--version", "x"], ["takes no argument, got 'x'"]),
     (["operators", "--opp", "x"], ["--opp", "--op"]),
     (["operators", "--op"], ["--op", "GLOB"]),
     (["operators", "--quiet=1"], ["--quiet", "takes no value"]),
     (["operators", "extra"], ["extra"]),
+    (["operators", "--suite", "hf_train"], ["got 'hf_train'; did you mean huggingface?"]),
+    (["operators", "--suite", "embedded", "--op", "layer_norm"], ["did you mean 'native_layer_norm'?"]),
+    (["operators", "--suite", "embedded", "--skip", "nope"], ["operators; `--dry-run` without --skip lists them\n"]),
+    (["compile", "layer_norm", "x"], ["did you mean 'native_layer_norm'? `assay list operators` names them\n"]),
+    (["compile", "nope", "x"], ["'nope'; `assay list operators` names them\n"]),
     (["operators", "--suite", "embeded"], ["embeded", "embedded"]),
     (["operators", "--dtype", "f33"], ["f33", "f32"]),
     (["operators", "--device", "gpu"], ["gpu", "cpu"]),
@@ -25,6 +35,10 @@ MISTAKES = [
     (["operators", "--repeats", "-1"], ["--repeats"]),
     (["operators", "--min-time", "nan"], ["--min-time"]),
     (["operators", "--sample-timeout", "0"], ["--sample-timeout"]),
+    (["operators", "--max-memory", "99999999TiB"], ["--max-memory: '99999999TiB' is too large", "10^18 bytes"]),
+    (["operators", "--max-memory", "0x10MB"], ["--max-memory: expected a size", "'0x10MB'"]),
+    (["operators", "--min-time", "0x1"], ["--min-time: expected a number", "'0x1'"]),
+    (["operators", "--seed", "0x10"], ["--seed: expected a whole number", "'0x10'"]),
     (["operators", "--max-memory", "8 elephants"], ["--max-memory", "8 elephants"]),
     (["operators", "--threads", "0"], ["--threads"]),
     (["operators", "--seed", "-1"], ["--seed"]),
@@ -35,8 +49,8 @@ MISTAKES = [
     (["operators", "--backend", "eager,./x.so"], ["--backend eager --backend ./x.so"]),
     (["operators", "--suite", "embedded", "--op", "relu,add"], ["'relu,add' matches none", "each has an option of its own: --op relu --op add\n"]),
     (["operators", "--suite", "embedded", "--skip", "relu,add"], ["--skip relu --skip add\n"]),
-    (["operators", "--suite", "embedded", "--op", ""], ["--op '' matches none of the ", " recorded operators\n"]),
-    (["operators", "--suite", "embedded", "--op", "["], ["--op '[' matches none of the ", " recorded operators\n"]),
+    (["operators", "--suite", "embedded", "--op", ""], ["--op '' matches none of the ", " recorded operators; `--dry-run` without --op lists them\n"]),
+    (["operators", "--suite", "embedded", "--op", "["], ["--op '[' matches none of the ", " recorded operators; `--dry-run` without --op lists them\n"]),
     (["operators", "--suite", "embedded", "--op", "RELU"], ["did you mean 'relu'?"]),
     (["compile", "--dump", "x", "a"], ["--dump: expected text, graph, kernels or c, got 'x'\n"]),
     (["operators", "--save", "-"], ["--save: expected a folder, got '-'", "./-"]),
@@ -51,7 +65,7 @@ MISTAKES = [
     (["operators", "--suite", "embedded", "--op", "rleu"], ["rleu", "'relu'"]),
     (["operators", "--suite", "embedded", "--op", "aten._softmx*"], ["aten._softmx*", "'aten._softmax'"]),
     (["operators", "--suite", "embedded", "--skip", "nothing*"], ["nothing*"]),
-    (["operators", "--suite", "embedded", "--op", "nope*", "--op", "relu", "--op", "rleu"], ["'nope*', 'rleu' match none", "'topk', 'relu'?"]),
+    (["operators", "--suite", "embedded", "--op", "nope*", "--op", "relu", "--op", "rleu"], ["'nope*', 'rleu' match none", "; did you mean 'relu'? `--dry-run` without --op lists them\n"]),
     (["operators", "--csv", "-", "--jsonl", "-"], ["--csv", "--jsonl", "standard output"]),
     (["operators", "--csv", "both", "--jsonl", "both"], ["--csv", "--jsonl", "both go to both"]),
     (["operators", "--csv", "a1", "--csv", "a2"], ["--csv is given twice", "'a1'", "'a2'"]),
@@ -87,13 +101,22 @@ MISTAKES = [
 class Usage(Case):
     def test_help(self):
         general = self.run_assay("--help").stdout
-        for verb in ("operators", "utilization", "list", "doctor"):
+        self.assertEqual(self.run_assay("help").stdout, general)
+        for verb in ("operators", "utilization", "compile", "cache", "list", "doctor", "help", "version"):
             with self.subTest(verb=verb):
                 self.assertIn(verb, general)
                 done = self.run_assay(verb, "--help")
                 self.assertIn(f"usage: assay {verb}", done.stdout)
                 self.assertIn("examples:", done.stdout)
                 self.assertEqual(done.stderr, "")
+                for words in (["help", verb], ["--help", verb], ["-h", verb]):
+                    self.assertEqual(self.run_assay(*words).stdout, done.stdout)
+
+    def test_help_fits_a_terminal(self):
+        for words in ([], ["operators"], ["compile"], ["cache"], ["list"], ["doctor"], ["help"], ["version"]):
+            with self.subTest(words=words):
+                long = [line for line in self.run_assay("help", *words).stdout.splitlines() if len(line) > 80]
+                self.assertEqual(long, [])
 
     def test_version(self):
         for words in (["--version"], ["-V"], ["version"]):
@@ -119,6 +142,18 @@ class Usage(Case):
                 self.assertEqual(done.returncode, 1)
                 self.assertIn("standard output cannot be written", done.stderr.decode())
 
+    def test_closed_output(self):
+        for words in (["--help"], ["version"], ["list", "operators"], ["doctor", "--quick"], ["cache", "info"],
+                      ["operators", "--suite", "embedded", "--op", "aten.relu.default", "--csv", "-", *QUICK],
+                      ["compile", "aten.relu.default", "((T([8], f32),), {})"]):
+            for closed in ((1,), (0, 1), (0, 1, 2)):
+                with self.subTest(words=words, closed=closed):
+                    done = subprocess.run([ASSAY, *words], stderr=subprocess.PIPE, cwd=self.folder, timeout=120,
+                                          preexec_fn=lambda: [os.close(fd) for fd in closed])
+                    self.assertEqual(done.returncode, 1)
+                    if 2 not in closed:
+                        self.assertRegex(done.stderr.decode(), "standard output cannot be written|Bad file descriptor")
+
     def test_mistakes(self):
         for arguments, expected in MISTAKES:
             with self.subTest(arguments=arguments):
@@ -127,6 +162,19 @@ class Usage(Case):
                 self.assertTrue(done.stderr.startswith("assay"), done.stderr)
                 for word in expected:
                     self.assertIn(word, done.stderr)
+
+    def test_where_inputs_are(self):
+        graph = "graph g: one\n%x = input(T([2], f32))\n%y = relu(%x)\nreturn %y\n"
+        done = self.run_assay("operators", "--inputs", "-", stdin=graph.encode(), code=2)
+        self.assertIn("graphs come from files *.graph\n", done.stderr)
+        for i in range(6):
+            os.makedirs(self.path(f"all/part{i}"))
+            if i > 0:
+                self.write(f"all/part{i}/a.txt", "")
+        done = self.run_assay("operators", "--inputs", "all", code=2)
+        self.assertIn("got none; there are some in its folders part1, part2, part3, part4 and 1 more\n", done.stderr)
+        done = self.run_assay("operators", "--inputs", "all/part0", code=2)
+        self.assertTrue(done.stderr.endswith("got none\n"), done.stderr)
 
     def test_said_twice(self):
         """The same value twice is said once; options that list may be repeated, and '--' ends the options."""
@@ -197,6 +245,19 @@ class Usage(Case):
         for row in ("CPU", "memory", "suite embedded", "backend eager"):
             self.assertIn(row, done.stdout)
         self.assertNotIn("\x1b", done.stdout)
+
+    def test_missing_suites_are_told_briefly(self):
+        """With the advice once; what JSON says of each is whole."""
+        env = {"ASSAY_SUITES": "no/such/folder"}
+        rows = json.loads(self.run_assay("list", "suites", "--json", env=env).stdout)
+        missing = [row["name"] for row in rows if not row["found"]]
+        self.assertIn("timm", missing)
+        self.assertTrue(all("was not found: looked for a folder" in row["reason"] for row in rows if not row["found"]))
+        for words in (["list", "suites"], ["doctor", "--quick"]):
+            told = self.run_assay(*words, env=env).stdout
+            for name in missing:
+                self.assertRegex(told, rf"(?m)^(suite )?{name} .* not found *$")
+            self.assertEqual(told.count("set ASSAY_SUITES to the folder that holds them"), 1)
 
     def test_doctor_tells_of_the_compiler(self):
         missing = self.run_assay("doctor", "--quick", env={"ASSAY_CC": "nosuchcc"}).stdout

@@ -5,7 +5,9 @@ and a C program built through pkg-config.
 usage: check_install.py CMAKE BUILD_FOLDER SOURCE_FOLDER C_COMPILER
 Exit code 77 (skipped) without pkg-config.
 """
+import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,13 +20,23 @@ if shutil.which("pkg-config") is None:
 
 PROGRAM = """
 #include <assay/assay.h>
+#include <assay/profile.h>
 #include <stdio.h>
+/* Names that the library uses inside. */
+int capture, text_add;
+int fail(void);
+int fail(void) { return capture + text_add; }
+void *file_read(void);
+void *file_read(void) { return &capture; }
 int main(void) {
     assay_session *session = NULL;
     assay_error error = {0};
     if (assay_session_new(&session, &error) != ASSAY_OK) {
         fprintf(stderr, "%s\\n", error.message);
         return 1;
+    }
+    if (fail() != 0 || file_read() == NULL || assay_profile_stop(session, &error) != ASSAY_INVALID) {
+        return 2;
     }
     assay_session_free(session);
     puts("linked");
@@ -66,6 +78,18 @@ with tempfile.TemporaryDirectory() as folder:
     graphs = run(link, "operators", "--suite", "graphs", "--op", "bias_gelu", "--dry-run", cwd=folder, env=bare)
     assert os.path.join(os.path.realpath(moved), "share/assay/suites/graphs/bias_gelu.graph") in graphs, graphs
     shutil.move(moved, prefix)
+
+    # One library, in which only what the headers promise can be seen.
+    libraries = [os.path.join(at, name) for at, _, names in os.walk(prefix) for name in names if name.endswith(".a")]
+    assert [os.path.basename(path) for path in libraries] == ["libassay.a"], libraries
+    promised = set()
+    for header in glob.glob(os.path.join(prefix, "include", "assay", "*.h")):
+        with open(header) as f:
+            promised |= set(re.findall(r"^(?:ASSAY_API )?(?:const )?\w+ \*?(assay_\w+)\(", f.read(), re.MULTILINE))
+    assert {"assay_call", "assay_status_text", "assay_profile_start"} <= promised, promised
+    symbols = run("nm", "--extern-only", "--defined-only", libraries[0])
+    seen = {line.split()[-1] for line in symbols.splitlines() if len(line.split()) == 3}
+    assert seen == promised, seen ^ promised
 
     program = os.path.join(folder, "program.c")
     with open(program, "w") as f:

@@ -214,6 +214,7 @@ const char *op_table_nearest(const op_table *table, const char *name) {
         names[i] = table->ops[i].signature.name;
     }
     const char *base = text_nearest(typed, names, (size_t)table->n), *plain = NULL, *first = NULL;
+    const bool is_part = base != NULL && text_has_part(base, typed);
     const int distance = base != NULL ? text_distance(typed, base, sizeof typed) : 0;
     size_t n = 0;
     for (int i = 0; base != NULL && i < table->n; i++) {
@@ -222,7 +223,8 @@ const char *op_table_nearest(const op_table *table, const char *name) {
             first = first == NULL ? s->full : first;
             plain = strcmp(s->overload, "default") == 0 ? s->name : plain;
         }
-        if (text_distance(typed, s->name, sizeof typed) == distance) { /* of those as near, the overload decides */
+        /* Of those as near, the overload decides. */
+        if (is_part ? strcmp(s->name, base) == 0 : text_distance(typed, s->name, sizeof typed) == distance) {
             names[n++] = s->full;
         }
     }

@@ -391,8 +391,9 @@ static status reject_empty(reading *r) {
                     r->file->path);
     }
     const inputs_diagnostic *first = &set->diagnostics[r->first_diagnostic];
-    fail_at(r->err, ASSAY_PARSE, first->line, first->column, "%s:%d:%d: %s; no line of the file is a valid input",
-            r->file->path, (int)first->line, (int)first->column, first->message);
+    bool is_graph = strstr(first->message, ", got 'graph ") != NULL;
+    fail_at(r->err, ASSAY_PARSE, first->line, first->column, "%s:%d:%d: %s; no line of the file is a valid input%s",
+            r->file->path, (int)first->line, (int)first->column, first->message, is_graph ? "; graphs come from files *.graph" : "");
     set->n_diagnostics = r->first_diagnostic;
     return ASSAY_PARSE;
 }

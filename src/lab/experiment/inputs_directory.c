@@ -29,6 +29,51 @@ static status check_regular(const char *path, error *err) {
                     : ASSAY_OK;
 }
 
+static bool has_recorded(const char *path) {
+    DIR *directory = opendir(path);
+    bool found = false;
+    for (const struct dirent *entry; directory != NULL && !found && (entry = readdir(directory)) != NULL;) {
+        found = is_recorded(entry->d_name);
+    }
+    if (directory != NULL) {
+        closedir(directory);
+    }
+    return found;
+}
+
+/* There is no recorded file in the directory: the error, with those of its folders that have some. */
+static status fail_none(arena *memory, const char *path, error *err) {
+    enum { MOST_SHOWN = 4 };
+    DIR *directory = opendir(path);
+    char **folders = NULL;
+    size_t n = 0;
+    text some = {0};
+    for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+        char *full = entry->d_name[0] != '.' ? arena_format(memory, "%s/%s", path, entry->d_name) : NULL;
+        char **grown = full != NULL && has_recorded(full) ? inputs_grow(memory, folders, n, sizeof *grown) : NULL;
+        if (grown != NULL) {
+            folders = grown;
+            folders[n++] = full + strlen(path) + 1;
+        }
+    }
+    if (directory != NULL) {
+        closedir(directory);
+    }
+    if (n > 0) {
+        qsort(folders, n, sizeof *folders, compare_names);
+    }
+    for (size_t i = 0; i < n && i < MOST_SHOWN; i++) {
+        text_addf(&some, "%s%.60s", i == 0 ? "; there are some in its folders " : ", ", folders[i]);
+    }
+    if (n > MOST_SHOWN) {
+        text_addf(&some, " and %zu more", n - MOST_SHOWN);
+    }
+    status result = fail(err, ASSAY_NOT_FOUND, "%s: expected files *.txt or *.txt.gz of recorded inputs or *.graph, got none%s", path,
+                         text_get(&some));
+    text_clear(&some);
+    return result;
+}
+
 /* The paths of the recorded files in a directory, sorted, in the arena. */
 static status list_files(arena *memory, const char *path, char ***out_paths, size_t *out_n, error *err) {
     DIR *directory = opendir(path);
@@ -55,7 +100,7 @@ static status list_files(arena *memory, const char *path, char ***out_paths, siz
     }
     closedir(directory);
     if (result == ASSAY_OK && n == 0) {
-        result = fail(err, ASSAY_NOT_FOUND, "%s: expected files *.txt or *.txt.gz of recorded inputs or *.graph, got none", path);
+        result = fail_none(memory, path, err);
     }
     if (result == ASSAY_OK) {
         qsort(paths, n, sizeof *paths, compare_names);

@@ -76,9 +76,11 @@ static const char *nearest_name(arena *memory, const inputs *set, const char *gl
     }
     enum { MOST_DISTANCE = 96 };
     const char *base = text_nearest(typed_base, bases, set->n_operators);
+    const bool is_part = base != NULL && text_has_part(base, typed_base);
     const int distance = base != NULL ? text_distance(typed_base, base, MOST_DISTANCE) : 0;
     for (size_t i = 0; base != NULL && i < set->n_operators; i++) { /* of those as near, the overload decides */
-        n += text_distance(typed_base, bases[i], MOST_DISTANCE) == distance ? add_ways(memory, set->operators[i].name, ways + n) : 0;
+        bool is_near = is_part ? strcmp(bases[i], base) == 0 : text_distance(typed_base, bases[i], MOST_DISTANCE) == distance;
+        n += is_near ? add_ways(memory, set->operators[i].name, ways + n) : 0;
     }
     const char *near = text_nearest(typed, ways, n);
     return near != NULL ? near : base;
@@ -121,13 +123,17 @@ static status check_globs(arena *memory, const inputs *set, const char *option, 
     }
     status result = ASSAY_OK;
     if (count > 0) {
-        bool is_list = repeated.length > 0, is_near = nearest.length > 0 && !is_list;
-        result = fail(err, ASSAY_INVALID, "%s %.300s %s none of the %zu recorded operator%s%s%.300s%s", option, text_get(&missing),
-                      count == 1 ? "matches" : "match", set->n_operators, set->n_operators == 1 ? "" : "s",
-                      is_list   ? "; of several names each has an option of its own: "
-                      : is_near ? "; did you mean "
-                                : "",
-                      is_list ? text_get(&repeated) : is_near ? text_get(&nearest) : "", is_near ? "?" : "");
+        text advice = {0};
+        if (repeated.length > 0) {
+            text_addf(&advice, "; of several names each has an option of its own: %.200s", text_get(&repeated));
+        } else {
+            bool is_near = nearest.length > 0;
+            text_addf(&advice, "; %s%.200s%s`--dry-run` without %s lists them", is_near ? "did you mean " : "", text_get(&nearest),
+                      is_near ? "? " : "", option);
+        }
+        result = fail(err, ASSAY_INVALID, "%s %.200s %s none of the %zu recorded operator%s%s", option, text_get(&missing),
+                      count == 1 ? "matches" : "match", set->n_operators, set->n_operators == 1 ? "" : "s", text_get(&advice));
+        text_clear(&advice);
     }
     text_clear(&missing);
     text_clear(&nearest);

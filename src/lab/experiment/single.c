@@ -11,8 +11,8 @@ static status find_op(const op_table *table, const char *name, const op **out, e
         return ASSAY_OK;
     }
     const char *near = op_table_nearest(table, name);
-    return fail(err, ASSAY_NOT_FOUND, "no operator is called '%s'%s%s%s", name, near != NULL ? "; did you mean '" : "",
-                near != NULL ? near : "", near != NULL ? "'?" : "");
+    return fail(err, ASSAY_NOT_FOUND, "no operator is called '%s'%s%s%s `assay list operators` names them", name,
+                near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : ";");
 }
 
 static status parse_input(arena *memory, const char *source, input *in, error *err) {

@@ -20,13 +20,19 @@ static const suite suites[] = {
     {"embedded", NULL, "Built into the program: every operator at sizes that suit two cores."},
 };
 
+#define LOGS_OF_PYTORCH "benchmarks/dynamo/microbenchmarks/operator_inp_logs of a PyTorch checkout"
+#define GRAPHS_OF_ASSAY "suites in assay's source"
+
+const char suites_advice[] = "For those not found set ASSAY_SUITES to the folder that holds them: " LOGS_OF_PYTORCH
+                             ", or, for graphs, " GRAPHS_OF_ASSAY ". `assay operators --suite NAME` says where one was looked for.";
+
 const suite *suites_all(size_t *out_n) {
     *out_n = countof(suites);
     return suites;
 }
 
 status suites_find(const char *name, const suite **out, error *err) {
-    const char *names[countof(suites)];
+    const char *names[countof(suites)], *of_folder = NULL;
     text known = {0};
     for (size_t i = 0; i < countof(suites); i++) {
         if (strcmp(suites[i].name, name) == 0) {
@@ -34,10 +40,11 @@ status suites_find(const char *name, const suite **out, error *err) {
             *out = &suites[i];
             return ASSAY_OK;
         }
+        of_folder = suites[i].folder != NULL && strcmp(suites[i].folder, name) == 0 ? suites[i].name : of_folder;
         names[i] = suites[i].name;
         text_addf(&known, "%s%s", i > 0 ? ", " : "", names[i]);
     }
-    const char *near = text_nearest(name, names, countof(names));
+    const char *near = of_folder != NULL ? of_folder : text_nearest(name, names, countof(names));
     status result = fail(err, ASSAY_NOT_FOUND, "expected a suite (%s), got '%s'%s%s%s", text_get(&known), name,
                          near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
     text_clear(&known);
@@ -123,9 +130,7 @@ status suites_directory(const suite *which, const char *search_path, text *out, 
                  "the suite '%s' was not found: looked for a folder %s in %s; set ASSAY_SUITES to the folder that "
                  "holds it, such as %s, or take --suite embedded",
                  which->name, which->folder, tried.length > 0 ? tried.data : "no place (ASSAY_SUITES is not set)",
-                 strcmp(which->folder, "graphs") == 0
-                     ? "suites of assay's source"
-                     : "benchmarks/dynamo/microbenchmarks/operator_inp_logs of a PyTorch checkout");
+                 strcmp(which->folder, "graphs") == 0 ? GRAPHS_OF_ASSAY : LOGS_OF_PYTORCH);
     }
     if (found.failed || tried.failed || out->failed) {
         result = fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the path of the suite '%s'", which->name);

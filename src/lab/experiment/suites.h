@@ -29,6 +29,9 @@ status suites_find(const char *name, const suite **out, error *err);
    get one, otherwise, or for the built-in suite, which lies nowhere. out is untouched on failure. */
 status suites_directory(const suite *which, const char *search_path, text *out, error *err);
 
+/* For listings, once below all suites that were not found: how to get them. */
+extern const char suites_advice[];
+
 /* Reads the suite into set: its directory's files (inputs_read_directory), or the built-in text. Fails as those do. */
 status suites_read(inputs *set, const suite *which, const char *search_path, error *err);
 
