@@ -14,7 +14,10 @@ import difflib
 import json
 import os
 import re
+import shutil
 import sys
+import tempfile
+import time
 import zipfile
 
 sys.path.pop(0)  # this folder: nothing in it is to be imported
@@ -27,6 +30,7 @@ import torch._inductor  # noqa: E402
 import torch._inductor.config as inductor_config  # noqa: E402
 
 chosen = {}
+UNFINISHED = "unfinished-"
 
 
 class Unsupported(Exception):
@@ -150,19 +154,48 @@ def only_calls_back(package):
     return own is None and called is not None
 
 
+def flush(path):
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def sweep(folder):
+    """What helpers that were killed have left: none works at one package for a day."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            if name.startswith(UNFINISHED) and time.time() - os.stat(path).st_mtime > 86400:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def folder_beside(package):
+    """A folder of its own beside the package, where it is made: nobody else's names, and nothing is left of it."""
+    folder = os.path.dirname(package)
+    os.makedirs(folder, exist_ok=True)
+    sweep(folder)
+    made = tempfile.mkdtemp(prefix=UNFINISHED, dir=folder)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
 def compile_program(request):
     tensors = tuple(example_of(t) for t in request["tensors"])
     package = request["package"]
-    beside = f"{package}.{os.getpid()}.pt2"
-    os.makedirs(os.path.dirname(package), exist_ok=True)
-    with torch.no_grad():
-        exported = torch.export.export(Program(request), tensors, strict=False)
-        torch._inductor.aoti_compile_and_package(exported, package_path=beside, inductor_configs=dict(chosen))
-    fallback = only_calls_back(beside)
-    with open(f"{package}.fallback.new", "w", encoding="utf-8") as note:
-        note.write("1" if fallback else "0")
-    os.rename(f"{package}.fallback.new", f"{package}.fallback")
-    os.rename(beside, package)
+    with folder_beside(package) as folder:
+        made, note = os.path.join(folder, "made.pt2"), os.path.join(folder, "fallback")
+        with torch.no_grad():
+            exported = torch.export.export(Program(request), tensors, strict=False)
+            torch._inductor.aoti_compile_and_package(exported, package_path=made, inductor_configs=dict(chosen))
+        fallback = only_calls_back(made)
+        with open(note, "w", encoding="utf-8") as file:
+            file.write("1" if fallback else "0")
+        for path in (made, note):
+            flush(path)
+        os.replace(note, f"{package}.fallback")
+        os.replace(made, package)
     return fallback
 
 

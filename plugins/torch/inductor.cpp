@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The backend `inductor`: each call, or each graph of calls as one, is compiled by AOTInductor in a helper process (aot.py), loaded from its package and run
    without Python. Packages are kept beside this library, by what they were made of. */
+#include "circumstances.h"
 #include "convert.h"
 #include "helper.h"
 #include "precision.h"
@@ -315,26 +316,36 @@ static void ensure_helper(inductor &self) {
     ask(self, line + ",\"threads\":" + std::to_string(self.n_threads) + "}", START_TIMEOUT_S);
 }
 
-/* The package of a request, compiled unless it is there. *is_fallback: Inductor wrote no loops of its own. */
-static std::string package_of(inductor &self, const std::string &request, bool *is_fallback) {
-    std::string made_of = request + "\n" + self.options + "\n" + std::to_string(self.n_threads);
+using loader = torch::inductor::AOTIModelPackageLoader;
+
+static std::unique_ptr<loader> load(const std::string &path) {
+    return std::make_unique<loader>(path, "model", true);
+}
+
+/* The package of a request, compiled unless it is there and whole. *is_fallback: Inductor wrote no loops of its own. */
+static std::unique_ptr<loader> package_of(inductor &self, const std::string &request, bool *is_fallback) {
+    std::string made_of = request + "\n" + self.options + "\n" + std::to_string(self.n_threads) + "\n" + circumstances();
     std::string path = self.directory + "/../" ASSAY_TORCH_PACKAGES "/" + name_of(made_of) + ".pt2";
     char known = '0';
     if (access(path.c_str(), R_OK) == 0 && std::ifstream(path + ".fallback").get(known)) {
         *is_fallback = known == '1';
-        return path;
+        try {
+            return load(path);
+        } catch (const std::exception &) { /* damaged: made anew */
+            unlink(path.c_str());
+        }
     }
     std::string line = request + ",\"package\":";
     ensure_helper(self);
     add_quoted(line, path.c_str());
     *is_fallback = ask(self, line + "}", COMPILE_TIMEOUT_S) == "1";
-    return path;
+    return load(path);
 }
 
 /* --- plans ---------------------------------------------------------------------------------------------------------------------- */
 
 struct compiled_plan {
-    std::unique_ptr<torch::inductor::AOTIModelPackageLoader> model;
+    std::unique_ptr<loader> model;
     std::vector<at::Tensor> tensors; /* the program's */
     std::vector<aten_call> calls;
     std::vector<at::Tensor> inputs, outputs;
@@ -364,11 +375,10 @@ static void fill_compiled(inductor &self, compiled_plan &p, const assay_program 
         facts->note = p.calls.back().note != nullptr ? p.calls.back().note : facts->note;
     }
     std::string request = request_of(p.calls, program, p.tensors, in);
-    std::string package = package_of(self, request, &facts->is_fallback);
+    p.model = package_of(self, request, &facts->is_fallback);
     for (int32_t index : in.of_program) {
         p.inputs.push_back(p.tensors[(size_t)index]);
     }
-    p.model = std::make_unique<torch::inductor::AOTIModelPackageLoader>(package, "model", true);
     p.shown.resize(p.expected.size());
     if (program.n_nodes == 1) {
         p.beside = made_beside(program.nodes[0], p.tensors);

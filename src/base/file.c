@@ -210,9 +210,13 @@ bool file_add_cache_folder(text *out) {
     return is_named || is_home;
 }
 
-status file_open_temporary(int *fd, error *err) {
+const char *file_temporary_folder(void) {
     const char *set = getenv("TMPDIR");
-    const char *folder = set != NULL && set[0] != '\0' ? set : "/tmp";
+    return set != NULL && set[0] != '\0' ? set : "/tmp";
+}
+
+status file_open_temporary(int *fd, error *err) {
+    const char *folder = file_temporary_folder();
 #ifdef O_TMPFILE
     int nameless = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (nameless >= 0) {

@@ -34,6 +34,9 @@ status file_make_directories(const char *path, error *err);
    neither is set. */
 bool file_add_cache_folder(text *out);
 
+/* $TMPDIR, or /tmp: borrowed from the environment. */
+const char *file_temporary_folder(void);
+
 /* Opens a file to read and write in $TMPDIR (or /tmp) that has no name, so that it is gone once closed, however the
    program ends. The caller closes *fd. */
 status file_open_temporary(int *fd, error *err);

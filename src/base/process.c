@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -16,6 +17,55 @@
 #include <unistd.h>
 
 extern char **environ;
+
+/* --- signals that are held ------------------------------------------------------------------------------------------------------ */
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* Of the process, as its signals are. */
+static pthread_mutex_t holding = PTHREAD_MUTEX_INITIALIZER;
+static int n_holders;
+static bool is_taken[countof(ending)]; /* the signal has our handler */
+static struct sigaction before[countof(ending)];
+static volatile sig_atomic_t arrived; /* the first that came; 0: none */
+
+static void note_signal(int number) {
+    arrived = arrived == 0 ? number : arrived;
+}
+
+void process_hold(void) {
+    pthread_mutex_lock(&holding);
+    if (n_holders++ == 0) {
+        struct sigaction noted = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+        sigemptyset(&noted.sa_mask);
+        arrived = 0;
+        for (size_t i = 0; i < countof(ending); i++) {
+            bool is_known = sigaction(ending[i], NULL, &before[i]) == 0;
+            bool ends = is_known && (before[i].sa_flags & SA_SIGINFO) == 0 && before[i].sa_handler == SIG_DFL;
+            is_taken[i] = ends && sigaction(ending[i], &noted, NULL) == 0;
+        }
+    }
+    pthread_mutex_unlock(&holding);
+}
+
+void process_let_go(void) {
+    pthread_mutex_lock(&holding);
+    int number = 0;
+    if (--n_holders == 0) {
+        for (size_t i = 0; i < countof(ending); i++) {
+            if (is_taken[i]) {
+                sigaction(ending[i], &before[i], NULL);
+            }
+        }
+        number = arrived;
+    }
+    pthread_mutex_unlock(&holding);
+    if (number != 0) {
+        kill(getpid(), number); /* not raise: this thread may have it blocked */
+    }
+}
+
+/* --- running -------------------------------------------------------------------------------------------------------------------- */
 
 void process_result_clear(process_result *result) {
     text_clear(&result->out);
@@ -55,7 +105,8 @@ static double now_s(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* True: it ended within its time. It is left unreaped, so that its number, which is its group's, is nobody else's yet. */
+/* True: it ended within its time, and nobody wanted it to end before. It is left unreaped, so that its number, which is its group's, is
+   nobody else's yet. */
 static bool wait_for(pid_t pid, double timeout_s) {
     double until_s = now_s() + timeout_s;
     struct timespec pause = {.tv_nsec = 1000 * 1000};
@@ -65,7 +116,7 @@ static bool wait_for(pid_t pid, double timeout_s) {
         if ((got == 0 && info.si_pid == pid) || (got < 0 && errno != EINTR)) {
             return true;
         }
-        if (now_s() >= until_s) {
+        if (now_s() >= until_s || arrived != 0) {
             return false;
         }
         nanosleep(&pause, NULL);
@@ -113,6 +164,9 @@ static status run_with_files(const char *const *arguments, double timeout_s, siz
     if (ended && reaped != pid) {
         return fail(err, ASSAY_IO, "how %.200s ended is not known: %s", arguments[0], strerror(errno));
     }
+    if (!ended && arrived != 0) {
+        return fail(err, ASSAY_INTERRUPTED, "%.200s was ended: this process was to end (signal %d)", arguments[0], (int)arrived);
+    }
     if (!ended) {
         return fail(err, ASSAY_TIMEOUT, "%.200s did not end within %g s", arguments[0], timeout_s);
     }
@@ -129,12 +183,37 @@ static status run_with_files(const char *const *arguments, double timeout_s, siz
     return ASSAY_OK;
 }
 
+/* Room for what a program says of a full disk, which it could not write there otherwise. A file system that cannot promise any has
+   none. */
+static status promise_room(int fd, error *err) {
+    enum { ROOM_BYTES = 4096 };
+#ifdef FALLOC_FL_KEEP_SIZE
+    while (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, ROOM_BYTES) != 0) {
+        if (errno == ENOSPC || errno == EDQUOT) {
+            return fail(err, ASSAY_IO, "no room for what a program says: %s: make some in %s, or name another place in TMPDIR", strerror(errno),
+                        file_temporary_folder());
+        }
+        if (errno != EINTR) {
+            break;
+        }
+    }
+#else
+    (void)fd, (void)err, (void)ROOM_BYTES;
+#endif
+    return ASSAY_OK;
+}
+
 status process_run(const char *const *arguments, double timeout_s, size_t limit_bytes, process_result *out, error *err) {
     int out_fd, errors_fd;
     TRY(file_open_temporary(&out_fd, err));
     status result = file_open_temporary(&errors_fd, err);
     if (result == ASSAY_OK) {
-        result = run_with_files(arguments, timeout_s, limit_bytes, out_fd, errors_fd, out, err);
+        result = promise_room(errors_fd, err);
+        if (result == ASSAY_OK) {
+            process_hold();
+            result = run_with_files(arguments, timeout_s, limit_bytes, out_fd, errors_fd, out, err);
+            process_let_go();
+        }
         close(errors_fd);
     }
     close(out_fd);

@@ -20,8 +20,16 @@ typedef struct process_result {
    standard input, and waits for its end. It leads a process group of its own; what is left of that is killed when it has
    ended or after timeout_s (TIMEOUT). NOT_FOUND: there is no such program or it cannot be run. IO, OUT_OF_MEMORY. A program
    that fails is no failure of this call: look at exit_code and signal. *out is written on success only and cleared with
-   process_result_clear. Threads: any. */
+   process_result_clear. Where $TMPDIR (or /tmp) is full it is IO; what a program says of that itself always has room there.
+   Signals that would end this process while it waits are held (process_hold): INTERRUPTED, and then this process ends, or, where
+   the caller holds them too, as soon as it lets go. Threads: any. */
 status process_run(const char *const *arguments, double timeout_s, size_t limit_bytes, process_result *out, error *err);
 void process_result_clear(process_result *result);
+
+/* From here to process_let_go, SIGINT, SIGTERM and SIGHUP, where they would end this process, end the programs that it runs instead,
+   which a terminal does not reach, so that what they were to make can be tidied up. The last of those who hold them to let go
+   sends this process what came meanwhile. Who ignores or handles a signal goes on so. Threads: any. */
+void process_hold(void);
+void process_let_go(void);
 
 #endif

@@ -2,6 +2,8 @@
 /* A folder's lock (flock) is taken on the folder itself: there is no moment in which it exists and its lock cannot be asked for. */
 #include "base/scratch.h"
 
+#include "base/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +16,6 @@
 #include <unistd.h>
 
 enum { RANDOM_LETTERS = 6, TRIES = 100 };
-
-static const char *base_folder(void) {
-    const char *set = getenv("TMPDIR");
-    return set != NULL && set[0] != '\0' ? set : "/tmp";
-}
 
 /* Whether the name still stands for the folder that fd is, and it is this user's alone. */
 static bool is_own(int base, const char *name, int fd) {
@@ -59,7 +56,7 @@ static void sweep_one(int base, const char *entry) {
 }
 
 void scratch_sweep(const char *name) {
-    DIR *base = opendir(base_folder());
+    DIR *base = opendir(file_temporary_folder());
     for (struct dirent *e = base != NULL ? readdir(base) : NULL; e != NULL; e = readdir(base)) {
         if (is_named_so(e->d_name, name)) {
             sweep_one(dirfd(base), e->d_name);
@@ -92,9 +89,12 @@ static bool hold(scratch *s, bool *gone) {
 
 status scratch_make(const char *name, scratch *out, error *err) {
     scratch_sweep(name);
+    int reason = EBUSY;
     for (int i = 0; i < TRIES; i++) {
-        int n = snprintf(out->path, sizeof out->path, "%s/%s-XXXXXX", base_folder(), name);
-        if (n < 0 || (size_t)n >= sizeof out->path || mkdtemp(out->path) == NULL) {
+        int n = snprintf(out->path, sizeof out->path, "%s/%s-XXXXXX", file_temporary_folder(), name);
+        bool fits = n > 0 && (size_t)n < sizeof out->path;
+        if (!fits || mkdtemp(out->path) == NULL) {
+            reason = fits ? errno : ENAMETOOLONG;
             break;
         }
         bool gone = false;
@@ -103,10 +103,11 @@ status scratch_make(const char *name, scratch *out, error *err) {
         }
         if (!gone) {
             return fail(err, ASSAY_IO, "a folder in %s is not its maker's alone (expected mode 0700 and this user as its owner): name another "
-                                       "place in TMPDIR", base_folder());
+                                       "place in TMPDIR", file_temporary_folder());
         }
     }
-    return fail(err, ASSAY_IO, "no folder like %s/%s-XXXXXX can be made: name another place in TMPDIR", base_folder(), name);
+    return fail(err, ASSAY_IO, "no folder like %s/%s-XXXXXX can be made: %s: name another place in TMPDIR", file_temporary_folder(), name,
+                strerror(reason));
 }
 
 void scratch_remove(scratch *s) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `assay cache`: how much compiled code is kept between runs, and where; removes it. */
-#include "engine/compile/cache.h"
+#include "cli/compiled_cache.h"
 
 #include "base/file.h"
-#include "base/text.h"
 #include "cli/cli.h"
+#include "engine/compile/cache.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 typedef enum action { ACTION_INFO, ACTION_CLEAR } action;
@@ -40,20 +41,63 @@ static const char *entries(int64_t n) {
     return n == 1 ? "entry" : "entries";
 }
 
-static status show(error *err) {
-    char folder[4096], size[32], limit[32];
+/* "N entries ... in FOLDER". */
+static status add_facts(text *out, char *folder, size_t size_bytes, error *err) {
+    char size[32], limit[32];
     cache_facts facts;
-    TRY(cache_folder(folder, sizeof folder, err));
+    TRY(cache_folder(folder, size_bytes, err));
     TRY(cache_info(&facts, err));
-    printf("%lld %s, %s of at most %s, in %s\n", (long long)facts.n_entries, entries(facts.n_entries), text_of_bytes(size, facts.size_bytes),
-           text_of_bytes(limit, facts.limit_bytes), folder);
-    error why = {0};
-    if (file_make_directories(folder, &why) != ASSAY_OK) {
-        printf("nothing can be kept there: %s\n", why.message);
-    } else if (access(folder, W_OK | X_OK) != 0) {
-        printf("nothing can be kept there: %s\n", strerror(errno));
-    }
+    text_addf(out, "%lld %s, %s of at most %s, in %s", (long long)facts.n_entries, entries(facts.n_entries),
+              text_of_bytes(size, facts.size_bytes), text_of_bytes(limit, facts.limit_bytes), folder);
     return ASSAY_OK;
+}
+
+/* Why nothing can be kept in the folder, which is made; false: it can. */
+static bool add_obstacle(text *out, const char *folder) {
+    struct statvfs s;
+    error why = {0};
+    const char *how = NULL;
+    if (file_make_directories(folder, &why) != ASSAY_OK) {
+        how = why.message;
+    } else if (access(folder, W_OK | X_OK) != 0) {
+        how = strerror(errno);
+    }
+    if (how != NULL) {
+        text_addf(out, "nothing can be kept there: %s; each run compiles anew, name another place in XDG_CACHE_HOME", how);
+    } else if (statvfs(folder, &s) == 0 && (s.f_flag & ST_NOEXEC) != 0) {
+        how = "noexec";
+        text_addf(out, "nothing can be run from there (it is mounted noexec); each run compiles anew, name another place in XDG_CACHE_HOME");
+    }
+    return how != NULL;
+}
+
+bool cli_cache_state(text *out) {
+    char folder[4096];
+    error err = {0};
+    text obstacle = {0};
+    if (add_facts(out, folder, sizeof folder, &err) != ASSAY_OK) {
+        text_addf(out, "%s", err.message);
+        return false;
+    }
+    bool is_well = !add_obstacle(&obstacle, folder);
+    text_addf(out, "%s%s", is_well ? "" : "; ", text_get(&obstacle));
+    text_clear(&obstacle);
+    return is_well;
+}
+
+static status show(error *err) {
+    char folder[4096];
+    text facts = {0}, obstacle = {0};
+    status result = add_facts(&facts, folder, sizeof folder, err);
+    if (result == ASSAY_OK) {
+        puts(text_get(&facts));
+        if (add_obstacle(&obstacle, folder)) {
+            puts(text_get(&obstacle));
+        }
+    }
+    text_clear(&facts);
+    text_clear(&obstacle);
+    return result;
 }
 
 static status clear(error *err) {

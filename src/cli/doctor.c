@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `assay doctor`: what this machine is, what disturbs measuring on it, what is missing and what to do about it. */
 #include "cli/cli.h"
+#include "cli/compiled_cache.h"
 #include "cli/torch.h"
 
 #include "device/instructions.h"
@@ -202,6 +203,27 @@ static status say_compilers(table *t, arena *a, error *err) {
     return ASSAY_OK;
 }
 
+/* It builds the plug-ins for PyTorch, and nothing else. */
+static status say_cxx(table *t, arena *a, const options *o, error *err) {
+    torch_options torch;
+    machine_compiler found;
+    TRY(cli_torch_options(a, o->torch_python, &torch, err));
+    TRY(machine_ask_compiler(a, torch.cxx, &found, err));
+    row(t, arena_format(a, "compiler %s", torch.cxx),
+        found.path == NULL      ? "not found; the backends torch and inductor are built by it: " CLI_TORCH_NO_CXX
+        : found.version != NULL ? arena_format(a, "%s; builds the plug-ins for PyTorch", found.version)
+                                : arena_format(a, "%s, which does not say its version; builds the plug-ins for PyTorch", found.path),
+        found.path == NULL || found.version == NULL ? TABLE_WARN : TABLE_PLAIN);
+    return ASSAY_OK;
+}
+
+static void say_cache(table *t, arena *a) {
+    text said = {0};
+    bool is_well = cli_cache_state(&said);
+    row(t, "code cache", arena_format(a, "%s", text_get(&said)), is_well ? TABLE_PLAIN : TABLE_WARN);
+    text_clear(&said);
+}
+
 static status examine(arena *a, const options *o, text *out, error *err) {
     machine_facts m;
     table t;
@@ -214,6 +236,8 @@ static status examine(arena *a, const options *o, text *out, error *err) {
         TRY(say_ceilings(&t, a, &m, err));
     }
     TRY(say_compilers(&t, a, err));
+    TRY(say_cxx(&t, a, o, err));
+    say_cache(&t, a);
     say_suites(&t, a);
     TRY(say_backends(&t, a, err));
     TRY(say_torch(&t, a, o, err));

@@ -3,7 +3,7 @@
 #include "cli/operators_command.h"
 #include "cli/operators_results.h"
 #include "cli/torch.h"
-#include "engine/compile/build.h"
+#include "engine/backend/backend.h"
 #include "lab/experiment/operators.h"
 #include "lab/experiment/suites.h"
 #include "lab/measure/clock.h"
@@ -157,11 +157,13 @@ static void flush_line(sink *s) {
 
 /* Once: all that is compiled is compiled again by the next run. */
 static void warn_of_cache(sink *s, const record *r) {
-    if (!s->is_warned && r->note != NULL && strncmp(r->note, MODULE_NOT_KEPT, strlen(MODULE_NOT_KEPT)) == 0) {
+    const char *code = r->note != NULL ? strstr(r->note, PLAN_CODE_NOT_KEPT) : NULL;
+    const char *said = code == NULL && r->note != NULL ? strstr(r->note, PLAN_CHOICE_NOT_KEPT) : code;
+    if (!s->is_warned && said != NULL) {
         s->is_warned = true;
         progress_hide(&s->bar, &s->line);
         flush_line(s);
-        fprintf(stderr, "assay operators: warning: %s\n", r->note);
+        fprintf(stderr, "assay operators: warning: %s\n", said);
     }
 }
 

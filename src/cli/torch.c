@@ -3,6 +3,7 @@
 #include "cli/torch.h"
 
 #include "base/file.h"
+#include "lab/measure/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,11 +79,17 @@ bool cli_torch_sentences(arena *a, const torch_options *options, const char *sai
     torch_found found;
     error reason = {0};
     bool found_it = find_soon(a, options, &found, &reason) == ASSAY_OK;
+    machine_compiler cxx = {0};
+    bool can_build = machine_ask_compiler(a, options->cxx, &cxx, NULL) == ASSAY_OK && cxx.path != NULL, all = found_it;
     for (int i = 0; i < TORCH_PEERS; i++) {
-        said[i] = found_it ? arena_format(a, "PyTorch %s in %s; its plug-in %s", found.version, found.directory,
-                                          found.is_built[i] ? "is built" : "will be built on first use")
+        bool is_built = found_it && found.is_built[i];
+        const char *state = is_built    ? "is built"
+                            : can_build ? "will be built on first use"
+                                        : arena_format(a, "cannot be built, there is no C++ compiler '%s': " CLI_TORCH_NO_CXX, options->cxx);
+        said[i] = found_it ? arena_format(a, "PyTorch %s in %s; its plug-in %s", found.version, found.directory, state != NULL ? state : "")
                            : arena_text(a, reason.message, strlen(reason.message));
         said[i] = said[i] != NULL ? said[i] : "";
+        all = all && (is_built || can_build);
     }
-    return found_it;
+    return all;
 }

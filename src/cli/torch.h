@@ -14,8 +14,12 @@ status cli_torch_options(arena *a, const char *python, torch_options *out, error
    "inductor:OPTIONS", which is built first where it has to be (a line on stderr says so), the name itself otherwise. Errors of torch_find and torch_build. */
 status cli_torch_file(arena *a, const torch_options *options, const char *name, const char **file, error *err);
 
-/* A sentence for each of the two, for listings: what was found and whether its plug-in is built, or why there is none. Whether a
-   PyTorch was found. The Python is asked once; one that does not answer at once is told of on stderr and not waited for long. */
+/* What to do where the C++ compiler that plug-ins are built by is missing. */
+#define CLI_TORCH_NO_CXX "apt-get install g++, or name another one in ASSAY_CXX"
+
+/* A sentence for each of the two, for listings: what was found and whether its plug-in is built or can be, or why there is none. Whether
+   a PyTorch was found, and each plug-in is there or can be built.
+   The Python is asked once; one that does not answer at once is told of on stderr and not waited for long. */
 bool cli_torch_sentences(arena *a, const torch_options *options, const char *said[TORCH_PEERS]);
 
 #endif

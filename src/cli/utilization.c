@@ -32,6 +32,7 @@ typedef struct options {
     size_t n_top;
     color_mode color;
     utilization_run_options run;
+    const char *torch_python;
 } options;
 
 /* --- options ------------------------------------------------------------------------------------------------------------------ */
@@ -109,6 +110,14 @@ static status take_dtype(void *to, const char *value, error *err) {
     return dtype_mode_find(value, &o->run.bind.dtype, err);
 }
 
+static status take_torch_python(void *to, const char *value, error *err) {
+    options *o = to;
+    (void)err;
+    o->has_run_option = true;
+    o->torch_python = value;
+    return ASSAY_OK;
+}
+
 static status take_folder(void *to, const char *value, error *err) {
     options *o = to;
     o->has_run_option = true;
@@ -166,6 +175,7 @@ static const cli_option rows[] = {
     {"--n", "N", "with --run: runs of each kind, after 5 to warm up (100)", take_runs},
     {"--threads", "N", "with --run: threads for the backend (all CPUs)", take_threads},
     {"--dtype", "TYPE", "with --run: as-recorded, f16, bf16, f32 or f64 (as-recorded)", take_dtype},
+    {"--torch-python", "PYTHON", "with --run: whose PyTorch torch and inductor are ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
     {"--trace-folder", "DIR", "with --run: where the trace is written, operator_NAME.json.gz (./log)", take_folder},
     {"--top", "N", "list N kernels and operators (20; 0 lists all)", take_top},
     {"--label", "TEXT", "compat counts processes whose label contains TEXT (GPU; with --run CPU)", take_label},
@@ -205,7 +215,7 @@ static bool runs_graph(const options *o) {
 
 static status complete(options *o, error *err) {
     if (o->mode != MODE_RUN && o->has_run_option) {
-        return fail(err, ASSAY_INVALID, "--backend, --n, --threads, --dtype and --trace-folder go with --run");
+        return fail(err, ASSAY_INVALID, "--backend, --n, --threads, --dtype, --torch-python and --trace-folder go with --run");
     }
     static const char *const wanted[] = {
         [MODE_READ] = "one trace", [MODE_DIFF] = "two traces", [MODE_RUN] = "an operator and its input, or a graph's file"};
@@ -301,7 +311,7 @@ static status run_operator(const options *o, arena *memory, text *out, error *er
     how.by_operator = o->trace.by_operator;
     how.label = o->trace.label;
     torch_options torch;
-    TRY(cli_torch_options(memory, NULL, &torch, err));
+    TRY(cli_torch_options(memory, o->torch_python, &torch, err));
     TRY(cli_torch_file(memory, &torch, o->run.backend, &how.backend, err));
     TRY(utilization_run(&how, memory, &result, err));
     if (!o->json) {

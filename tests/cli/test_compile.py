@@ -153,6 +153,10 @@ return %y
 ]
 
 
+# A compiler that says who it is and is not ready soon.
+SLOW = 'case $1 in --version) exit;; esac\nexec sleep 20\n'
+
+
 class Compile(Case):
     def setUp(self):
         super().setUp()
@@ -238,7 +242,70 @@ class Compile(Case):
     def test_compiler_writes_nothing(self):
         for r in self.both(code=1, ASSAY_CC=self.script("cc3", "exit 0\n")):
             self.assertEqual(r["status"], "failed")
-            self.assertIn("program.so", r["reason"])
+            self.assertIn("cc3' ended well but wrote no file: name another compiler in ASSAY_CC", r["reason"])
+
+    def test_compiler_writes_junk(self):
+        """What cannot be loaded is not kept, where it would be found again and again."""
+        junk = self.script("cc6", 'while [ "$1" != -o ]; do shift; done\necho junk >"$2"\n')
+        for r in self.both(code=1, ASSAY_CC=junk):
+            self.assertEqual(r["status"], "failed")
+            for word in ("cc6' ended well", "cannot load compiled code", "name another compiler in ASSAY_CC"):
+                self.assertIn(word, r["reason"])
+        self.assertEqual(self.entries(), [])
+
+    def test_compiler_with_arguments(self):
+        for words in ("cc -O1", "ccache gcc"):
+            for r in self.both(code=1, ASSAY_CC=words):
+                self.assertIn(f"found no '{words}': ASSAY_CC names one program, without arguments", r["reason"])
+
+    def test_compiler_behind_a_script(self):
+        """The script stays the same: what it hands the work to says who it is."""
+        compiler = self.script("wrap", 'exec "${REAL:-cc}" "$@"\n')
+        self.check_well(self.both(ASSAY_CC=compiler))
+        kept = self.entries()
+        self.check_well(self.both(ASSAY_CC=compiler))
+        self.assertEqual(self.entries(), kept)
+        other = self.script("other", 'case $1 in --version) echo "other 1.0";; *) exec cc "$@";; esac\n')
+        self.check_well(self.both(ASSAY_CC=compiler, REAL=other))
+        self.assertEqual(len(self.entries()), 2 * len(kept))
+
+    # --- where it works --------------------------------------------------------------------------------------------------
+
+    def mounted(self, folder, options):
+        """Words before a command that has a file system of its own there."""
+        os.makedirs(self.path(folder), exist_ok=True)
+        mount = ["unshare", "-rm", "sh", "-c", f'mount -t tmpfs -o {options} none "$0" && exec "$@"', self.path(folder)]
+        try:
+            subprocess.run([*mount, "true"], check=True, capture_output=True, timeout=60)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("nothing may be mounted here")
+        return mount
+
+    def run_mounted(self, mount, **env):
+        run = subprocess.run([*mount, ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--jsonl", "-"],
+                             capture_output=True, cwd=self.folder, env={**os.environ, **self.env, **env}, timeout=120)
+        return [r for r in records_of(run.stdout.decode()) if r["backend"] == "compiled"]
+
+    def test_nothing_may_be_run_from_tmpdir(self):
+        mount = self.mounted("tmp", "noexec")
+        mine = self.run_mounted(mount, TMPDIR=self.path("tmp"))
+        self.check_well(mine)  # the cache has it, and it is run from there
+        self.assertEqual({r["note"] for r in mine}, {None})
+        self.env["XDG_CACHE_HOME"] = "/dev/full"
+        for r in self.run_mounted(mount, TMPDIR=self.path("tmp")):
+            self.assertEqual(r["status"], "failed")
+            for word in (self.path("tmp"), "noexec", "name another place in TMPDIR", "/dev/full"):
+                self.assertIn(word, r["reason"])
+
+    def test_tmpdir_is_full(self):
+        """A compiler finds no room, and has room to say so."""
+        mount = self.mounted("tmp", "size=64k")
+        fills = self.script("fills", 'while [ "$1" != -o ]; do shift; done\ndd if=/dev/zero of="$2" bs=64k count=9 2>&1 >/dev/null | grep -o "No space.*" >&2\n'
+                             'rm -f "$2"\nexit 1\n')
+        for r in self.run_mounted(mount, TMPDIR=self.path("tmp"), ASSAY_CC=fills, LC_ALL="C"):
+            self.assertEqual(r["status"], "failed")
+            for word in ("the disk is full: make room in " + self.path("tmp"), "TMPDIR", "it said: No space left on device"):
+                self.assertIn(word, r["reason"])
 
     def test_compiler_hangs(self):
         compiler = self.script("cc4", "sleep 600\n")
@@ -252,12 +319,12 @@ class Compile(Case):
     def build_folders(self):
         return [n for n in os.listdir(self.path("tmp")) if n.startswith("assay-build-")]
 
-    def start_slow_build(self):
+    def start_slow_build(self, *words):
         """A run whose compiler sleeps, in a group of its own, once it has come that far; TMPDIR is the folder tmp."""
         os.makedirs(self.path("tmp"), exist_ok=True)
-        env = {**os.environ, **self.env, "TMPDIR": self.path("tmp"), "ASSAY_CC": self.script("slow", "exec sleep 20\n")}
-        run = subprocess.Popen([ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--backend", "eager"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder, env=env,
+        env = {**os.environ, **self.env, "TMPDIR": self.path("tmp"), "ASSAY_CC": self.script("slow", SLOW)}
+        words = words or ("operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--backend", "eager")
+        run = subprocess.Popen([ASSAY, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder, env=env,
                                start_new_session=True)
         self.addCleanup(run.wait, 60)
         deadline = time.monotonic() + 60
@@ -276,7 +343,7 @@ class Compile(Case):
 
     def test_late_build_is_tidied_up(self):
         os.mkdir(self.path("tmp"))
-        self.env["ASSAY_CC"] = self.script("slow", "exec sleep 20\n")
+        self.env["ASSAY_CC"] = self.script("slow", SLOW)
         self.run_with_tmp("--sample-timeout", "4", code=1)
         self.assertEqual(os.listdir(self.path("tmp")), [])
 
@@ -287,6 +354,28 @@ class Compile(Case):
                 os.kill(run.pid, number)
                 self.assertEqual(run.wait(60), 130)
                 self.assertEqual(os.listdir(self.path("tmp")), [])
+
+    def test_interrupted_build_without_a_supervisor(self):
+        """The compiler is in a group of its own, which no terminal reaches: who waits for it ends it, and then itself."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                run = self.start_slow_build("utilization", "--run", "relu", "((T([4, 5], f32),), {})", "--backend", "compiled")
+                deadline = time.monotonic() + 60
+                while not self.children(run.pid):
+                    self.assertLess(time.monotonic(), deadline, "no compiler is started")
+                    time.sleep(0.02)
+                compiler, = self.children(run.pid)
+                os.kill(run.pid, number)
+                self.assertEqual(run.wait(60), -number)
+                self.assertFalse(os.path.exists(f"/proc/{compiler}"), "the compiler goes on")
+                self.assertEqual(os.listdir(self.path("tmp")), [])
+
+    def test_ignored_signal_ends_no_build(self):
+        """As nohup has it."""
+        compiler = self.script("cc7", 'case $1 in -*) kill -HUP $PPID;; esac\nexec cc "$@"\n')
+        done = subprocess.run(["nohup", ASSAY, "utilization", "--run", "relu", "((T([4, 5], f32),), {})", "--backend", "compiled", "--n", "1"],
+                              capture_output=True, cwd=self.folder, env={**os.environ, **self.env, "ASSAY_CC": compiler}, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_killed_worker_is_tidied_up_after(self):
         run = self.start_slow_build()
@@ -347,11 +436,13 @@ exec cc "$@"
         self.check_well(self.both(ASSAY_CC="cc"))
 
     def test_kept_needs_no_compiler(self):
-        compiler = self.script("once", "exec cc \"$@\"\n")
+        says = "case $1 in --version) exec cc $1;; esac\n"
+        compiler = self.script("once", says + "exec cc \"$@\"\n")
+        broken = f"#!/bin/sh\n{says}exit 1      \n"  # as long
         self.check_well(self.both(ASSAY_CC=compiler))
         before = os.stat(compiler)
         with open(compiler, "r+") as f:
-            f.write("#!/bin/sh\nexit 1    \n")
+            f.write(broken)
         os.utime(compiler, ns=(before.st_atime_ns, before.st_mtime_ns))
         self.check_well(self.both(ASSAY_CC=compiler))
         os.utime(compiler)  # an update: what it made is made anew
@@ -367,24 +458,28 @@ exec cc "$@"
             with self.subTest(place=place):
                 self.check_well(self.both(XDG_CACHE_HOME=place), "not kept")
 
+    def test_choices_cannot_be_written(self):
+        """The tuner's note leaves what is not kept in sight."""
+        done = self.operators("--inputs", self.inputs, "--backend", "compiled:autotune", "--backend", "eager", "--jsonl", "-",
+                              env={"XDG_CACHE_HOME": "/dev/full"})
+        mine = [r for r in records_of(done.stdout) if r["backend"] == "compiled:autotune"]
+        self.assertEqual(len(mine), 2)
+        for r in mine:
+            self.assertRegex(r["note"], "^tuned: .+; compiled code is not kept: /dev/full/assay.*; nor is the tuner's choice$")
+        self.assertEqual(done.stderr.count("warning: compiled code is not kept: /dev/full/assay"), 1)
+
     def test_no_place_to_keep_code_is_said_once(self):
         inputs = self.write("two.txt", RELU)
         done = self.operators("--inputs", inputs, "--backend", "compiled", env={"XDG_CACHE_HOME": "/dev/full"})
         self.assertEqual(done.stderr.count("warning: compiled code is not kept: /dev/full/assay"), 1)
+        shown = self.run_assay("doctor", "--quick", env={"XDG_CACHE_HOME": "/dev/full", "COLUMNS": "1000"}).stdout
+        self.assertIn("nothing can be kept there", " ".join(shown.split()))
+        self.assertIn("XDG_CACHE_HOME", shown)
         self.assertIn("nothing can be kept there", self.run_assay("cache", "info", env={"XDG_CACHE_HOME": "/dev/full"}).stdout)
 
     def test_cache_cannot_be_run(self):
         """What is kept there cannot be loaded from there: what was just built is."""
-        os.mkdir(self.path("cache"))
-        mount = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o noexec none "$0" && exec "$@"', self.path("cache")]
-        try:
-            subprocess.run([*mount, "true"], check=True, capture_output=True, timeout=60)
-        except (OSError, subprocess.CalledProcessError):
-            self.skipTest("nothing may be mounted here")
-        run = subprocess.run([*mount, ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--jsonl", "-"],
-                             capture_output=True, cwd=self.folder, env={**os.environ, **self.env}, timeout=120)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        mine = [r for r in records_of(run.stdout.decode()) if r["backend"] == "compiled"]
+        mine = self.run_mounted(self.mounted("cache", "noexec"))
         self.assertEqual(len(mine), 2)
         self.check_well(mine, "not kept")
 
@@ -529,6 +624,14 @@ exec cc "$@"
         self.records("--inputs", path, "--backend", "compiled:autotune", "--backend", "eager", env=self.env)
         kept = [os.path.splitext(name)[1] for name in self.entries()]
         self.assertEqual((kept.count(".tune"), kept.count(".so")), (2, 1))
+
+    def test_cache_cannot_be_looked_into(self):
+        os.makedirs(self.path("cache/assay"))
+        os.symlink("compiled", self.path("cache/assay/compiled"))  # leads to itself
+        for word in ("info", "clear"):
+            done = self.run_assay("cache", word, code=1, env=self.env)
+            self.assertEqual(done.stdout, "")
+            self.assertIn(self.path("cache/assay/compiled") + " cannot be looked into", done.stderr)
 
     def test_cache(self):
         self.assertIn("0 entries", self.run_assay("cache", "info", env=self.env).stdout)

@@ -2,8 +2,11 @@
 """A PyTorch that is not there or is broken: one clear message, for every verb that looks for one. Pythons and compilers here
 are fakes; what else can be wrong with them is in tests/lab/test_torch_plugin.c."""
 import os
+import signal
+import subprocess
+import time
 
-from cli_case import RELU, Case, main
+from cli_case import ASSAY, RELU, Case, main
 
 PROBE = """echo '{"python": "fake", "version": "VERSION", "directory": "DIRECTORY/torch", "git": "abc"}'"""
 FILES = ["include/ATen/ATen.h", "lib/libtorch_cpu.so", "lib/libc10.so"]
@@ -73,6 +76,47 @@ class Torch(Case):
         done = self.operators("--inputs", self.inputs, "--backend", "torch", "--baseline", "torch", "--torch-python",
                               self.path("other"), code=2, env=self.env)
         self.assertIn(self.path("other"), done.stderr)
+
+    def test_utilization_takes_the_option(self):
+        self.program("other", "echo '{\"python\": \"other\"}'")
+        words = ["utilization", "--run", "relu", "((T([4, 5], f32),), {})", "--backend", "torch"]
+        done = self.run_assay(*words, "--torch-python", self.path("other"), code=2, env=self.env)
+        self.assertIn(f"'{self.path('other')}' has no PyTorch", done.stderr)
+        done = self.run_assay("utilization", "trace.json", "--torch-python", "python3", code=2, env=self.env)
+        self.assertIn("--torch-python and --trace-folder go with --run", done.stderr)
+
+    def test_no_cxx(self):
+        self.torch("2.15.0")
+        self.env["ASSAY_CXX"] = self.path("nowhere")
+        self.env["COLUMNS"] = "1000"
+        shown = self.run_assay("doctor", "--quick", env=self.env).stdout
+        self.assertNotIn("will be built", shown)
+        words = " ".join(shown.split())
+        self.assertIn(f"compiler {self.path('nowhere')} not found", words)
+        self.assertEqual(words.count("apt-get install g++, or name another one in ASSAY_CXX"), 3)
+        self.assertIn(f"0 entries, 0 B of at most 256 MiB, in {self.folder}/assay/compiled", words)
+
+    def test_interrupted_build(self):
+        """Neither the compiler nor what it has written is left."""
+        self.torch("2.15.0")
+        self.program("cxx", "while [ $# -gt 0 ]; do [ \"$1\" = -o ] && echo half >\"$2\"; shift; done; "
+                            f"echo $$ >'{self.path('pid.new')}'; mv '{self.path('pid.new')}' '{self.path('pid')}'; exec sleep 60")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                run = subprocess.Popen([ASSAY, "operators", "--inputs", self.inputs, "--backend", "torch"], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, cwd=self.folder, env={**os.environ, **self.env})
+                deadline = time.monotonic() + 60
+                while not os.path.exists(self.path("pid")):
+                    self.assertLess(time.monotonic(), deadline, "nothing is built")
+                    time.sleep(0.02)
+                with open(self.path("pid")) as f:
+                    compiler = int(f.read())
+                os.kill(run.pid, number)
+                self.assertEqual(run.wait(60), -number)
+                self.assertFalse(os.path.exists(f"/proc/{compiler}"), "the compiler goes on")
+                left = [n for _, _, names in os.walk(self.path("assay")) for n in names if ".so" in n]
+                self.assertEqual(left, [])
+                os.remove(self.path("pid"))
 
     def test_too_old(self):
         self.torch("2.10.1")

@@ -297,18 +297,18 @@ static void kept_choices_are_asked_again(void **state) {
     assert_int_equal(compiled_prepare(own, &g, &own->options, &kept, NULL), ASSAY_OK);
     assert_int_equal(kept->n_steps, 1);
     kept->steps[0].threads = 1;
-    tune_keep(kept, &(settled){0});
+    assert_int_equal(tune_keep(kept, &(settled){0}, NULL), ASSAY_OK);
     kept->base.release(&kept->base);
     settled found = {0};
     assert_int_equal(compiled_prepare(own, &g, &own->options, &kept, NULL), ASSAY_OK);
     assert_true(tune_recall(kept, &found)); /* else the cache cannot be written */
     assert_int_equal(kept->steps[0].threads, 1);
-    tune_keep(kept, &(settled){.is_open = true});
+    assert_int_equal(tune_keep(kept, &(settled){.is_open = true}, NULL), ASSAY_OK);
     kept->steps[0].threads = 0;
     assert_false(tune_recall(kept, &found)); /* to be tuned anew */
     assert_int_equal(kept->steps[0].threads, 0);
     kept->steps[0].threads = 1;
-    tune_keep(kept, &(settled){0});
+    assert_int_equal(tune_keep(kept, &(settled){0}, NULL), ASSAY_OK);
     kept->base.release(&kept->base);
     plan *p = NULL;
     assert_int_equal(b->prepare(b, &g, &p, NULL), ASSAY_OK);

@@ -224,6 +224,51 @@ static void test_built_once(void **state) {
     assert_string_not_equal(other.plugin_paths[TORCH_EAGER], first.plugin_paths[TORCH_EAGER]);
 }
 
+/* Cut short, changed in one place, or without what is known of it: it would not load, or not as it was built, now and for ever. */
+static void test_damaged_is_built_anew(void **state) {
+    place *p = *state;
+    torch_found found;
+    fake_torch(p, "2.15.0", true);
+    fake_compiler(p);
+    find(p, &found);
+    assert_int_equal(torch_build(&p->memory, &p->options, &found, TORCH_EAGER, &p->err), ASSAY_OK);
+    const char *path = found.plugin_paths[TORCH_EAGER], *sum = arena_format(&p->memory, "%s.sum", path);
+    for (int kind = 0; kind < 3; kind++) {
+        assert_int_equal(kind == 0   ? truncate(path, 2)
+                         : kind == 1 ? (int)file_write(path, "jumk\n", 5, NULL)
+                                     : unlink(sum), 0);
+        find(p, &found);
+        assert_false(found.is_built[TORCH_EAGER]);
+        assert_int_equal(torch_build(&p->memory, &p->options, &found, TORCH_EAGER, &p->err), ASSAY_OK);
+        assert_int_equal(count_calls(p), kind + 2);
+        find(p, &found);
+        assert_true(found.is_built[TORCH_EAGER]);
+    }
+}
+
+/* Whatever becomes of the compiler, nothing half made stays behind. */
+static void test_nothing_half_made_stays(void **state) {
+    static const char *const scripts[] = {"exit 0", "while [ $# -gt 0 ]; do [ \"$1\" = -o ] && echo half >\"$2\"; shift; done; exit 1"};
+    static const char *const says[] = {"ended well but wrote no file", "failed without a word"};
+    place *p = *state;
+    torch_found found;
+    fake_torch(p, "2.15.0", true);
+    for (size_t i = 0; i < countof(scripts); i++) {
+        write_program(p, "cxx", scripts[i]);
+        find(p, &found);
+        assert_int_not_equal(torch_build(&p->memory, &p->options, &found, TORCH_EAGER, &p->err), ASSAY_OK);
+        if (strstr(p->err.message, says[i]) == NULL) {
+            print_error("expected '%s' in: %s\n", says[i], p->err.message);
+            assert_true(false);
+        }
+        const char *arguments[] = {"find", found.plugin_directory, "-name", "*.so*", NULL};
+        process_result r = {0};
+        assert_int_equal(process_run(arguments, 20, 1000, &r, NULL), ASSAY_OK);
+        assert_string_equal(text_get(&r.out), "");
+        process_result_clear(&r);
+    }
+}
+
 static void test_processes_wait_for_each_other(void **state) {
     enum { PROCESSES = 6 };
     place *p = *state;
@@ -263,6 +308,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_compile_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_library, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_built_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_is_built_anew, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nothing_half_made_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_processes_wait_for_each_other, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,10 @@
 #include "engine/backend/output_memory.h"
 #include "engine/graph/graph.h"
 
+/* What a plan says of what was made for it and could not be kept for other runs. */
+#define PLAN_CODE_NOT_KEPT "compiled code is not kept"
+#define PLAN_CHOICE_NOT_KEPT "the tuner's choice is not kept"
+
 typedef struct backend backend;
 typedef struct plan plan;
 
@@ -22,6 +26,7 @@ struct plan {
        be damaged. NULL: of the engine's own code, and a plug-in's that makes its outputs. */
     status (*is_whole)(plan *p, error *err);
     const char *note;  /* something a reader of the number should know, or NULL */
+    char *not_kept;    /* PLAN_CODE_NOT_KEPT or PLAN_CHOICE_NOT_KEPT and why, on the heap: the next run does it all again; NULL: it is kept */
     bool makes_outputs; /* in memory that is not ours to write to */
     bool is_fallback;  /* the work is somebody else's kernel called back */
     /* How a compiler cut the work up: its kernels, its calls of a kernel library, and the bytes that all of them read and write,

@@ -17,6 +17,11 @@ static plan *chosen_of(compiled_plan *p) {
     }
     chosen->note = p->base.note; /* its own, or a literal */
     chosen->is_fallback = p->base.is_fallback;
+    if (p->base.not_kept != NULL) {
+        free(chosen->not_kept);
+        chosen->not_kept = p->base.not_kept;
+        p->base.not_kept = NULL;
+    }
     p->instead = NULL;
     p->base.release(&p->base);
     return chosen;

@@ -2,6 +2,7 @@
 /* Compiled plans: a graph through the compiler, its kernels built and loaded, library calls by the eager kernels. */
 #include "engine/backend/compiled_plan.h"
 
+#include "base/text.h"
 #include "engine/backend/compiled_chain.h"
 #include "engine/kernels/cpu/parallel.h"
 
@@ -286,6 +287,7 @@ static void release(plan *base) {
     }
     module_free(p->code);
     arena_clear(&p->memory);
+    free(p->base.not_kept);
     free(p);
 }
 
@@ -395,11 +397,26 @@ static status describe_plan(const compiled_backend *b, compiled_plan *p, const c
     return make_memories(b->base.outputs, p, err);
 }
 
+static status tell_not_kept(compiled_plan *p, error *err) {
+    const char *why = module_why_not_kept(p->code);
+    text said = {0};
+    if (why == NULL) {
+        return ASSAY_OK;
+    }
+    text_addf(&said, PLAN_CODE_NOT_KEPT ": %s", why);
+    if (said.failed) {
+        text_clear(&said);
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    p->base.not_kept = said.data;
+    return ASSAY_OK;
+}
+
 static status prepare_plan(const compiled_backend *b, compiled_plan *p, const compile_options *how, error *err) {
     TRY(describe_plan(b, p, how, NULL, err));
     if (p->program.source[0] != '\0') {
         TRY(module_build(p->program.source, BUILD_TO_LAST, &p->code, err));
-        p->base.note = p->base.note == NULL ? module_note(p->code) : p->base.note;
+        TRY(tell_not_kept(p, err));
     }
     return prepare_steps(b, p, err);
 }
@@ -450,7 +467,8 @@ static status build_many(const compiled_backend *b, compiled_plan *const *plans,
     }
     for (int i = 0; result == ASSAY_OK && i < n; i++) {
         plans[i]->code = code != NULL ? module_share(code) : NULL;
-        result = prepare_steps(b, plans[i], err);
+        result = code != NULL ? tell_not_kept(plans[i], err) : ASSAY_OK;
+        result = result == ASSAY_OK ? prepare_steps(b, plans[i], err) : result;
     }
     module_free(code);
     arena_clear(&memory);

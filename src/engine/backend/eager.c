@@ -105,6 +105,7 @@ static void release(plan *base) {
         outputs_clear(&p->steps[i].out);
     }
     arena_clear(&p->memory);
+    free(p->base.not_kept);
     free(p);
 }
 

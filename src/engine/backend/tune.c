@@ -2,17 +2,16 @@
 /* The auto-tuner: races candidates, first of each step, then of the whole. */
 #include "engine/backend/tune.h"
 
+#include "base/text.h"
 #include "engine/backend/compiled_plan.h"
-#include "engine/backend/race.h"
-#include "engine/backend/tune_kept.h"
-#include "engine/kernels/cpu/parallel.h"
+#include "engine/backend/whole_race.h"
 
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CANDIDATES = 16, ROUNDS = 5, ROUNDS_OF_WHOLE = 15 }; /* the last choice decides most, among few */
+enum { MAX_CANDIDATES = 16, ROUNDS = 5 };
 
 typedef struct step_race {
     compiled_plan *p;
@@ -48,57 +47,6 @@ static status tune_step(compiled_plan *p, int step, const saved_inputs *saved, e
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------------------- */
-
-/* What runs a step. */
-typedef struct step_setting {
-    compiled_kernel_fn *kernel;
-    int64_t n_tasks;
-    int variant, threads;
-} step_setting;
-
-enum { MOST_WHOLE = 3 * COMPUTERS };
-
-typedef struct whole_race {
-    plan *plans[COMPUTERS]; /* NULL: not in the race */
-    settled of[MOST_WHOLE];
-    int n;
-    step_setting *tuned[COMPUTERS], *untuned[COMPUTERS]; /* of their steps; NULL for eager's */
-    double began_s;
-    bool is_open; /* as race_finals says */
-} whole_race;
-
-static void get_settings(const compiled_plan *p, step_setting *out) {
-    for (int i = 0; i < p->n_steps; i++) {
-        const compiled_step *s = &p->steps[i];
-        out[i] = (step_setting){s->kernel, s->n_tasks, s->variant, s->threads};
-    }
-}
-
-static void use_settings(compiled_plan *p, const step_setting *of) {
-    for (int i = 0; i < p->n_steps; i++) {
-        compiled_step *s = &p->steps[i];
-        s->kernel = of[i].kernel;
-        s->n_tasks = of[i].n_tasks;
-        s->variant = of[i].variant;
-        s->threads = of[i].threads;
-    }
-}
-
-static void use_settled(const whole_race *r, const settled *who) {
-    if (who->by == BY_EAGER) {
-        return;
-    }
-    compiled_plan *p = (compiled_plan *)r->plans[who->by];
-    p->whole = who->whole;
-    use_settings(p, who->untuned ? r->untuned[who->by] : r->tuned[who->by]);
-}
-
-static status run_whole(void *self, int candidate, error *err) {
-    whole_race *r = self;
-    const settled *who = &r->of[candidate];
-    use_settled(r, who);
-    return r->plans[who->by]->run(r->plans[who->by], err);
-}
 
 static bool has_kernels(const compiled_plan *p) {
     for (int i = 0; i < p->n_steps; i++) {
@@ -193,117 +141,12 @@ static uint32_t better_by_library(const compiled_plan *library, const compiled_p
     return n < own->program.n_products ? set : 0;
 }
 
-/* The plan that wins stays; the others go. */
-static void settle(compiled_plan *p, whole_race *r, const settled *who) {
-    for (int i = 1; i < COMPUTERS; i++) {
-        if (r->plans[i] != NULL && i != (int)who->by) {
-            r->plans[i]->release(r->plans[i]);
-        }
-    }
-    use_settled(r, who);
-    p->instead = who->by == BY_PLAN ? NULL : r->plans[who->by];
-}
-
-static void add_whole(whole_race *r, settled who) {
-    r->of[r->n++] = who;
-}
-
-/* Whether what it is faster by may be another program's doing, which keeps a core busy, or the cache that processors share: one of its
-   steps runs on fewer threads than its work suggests, or sends its results past the caches where the compiler would not, or the other
-   way round. */
-static bool hangs_on_others(const whole_race *r, const settled *who) {
-    const compiled_plan *p = (const compiled_plan *)r->plans[who->by];
-    for (int i = 0; who->by != BY_EAGER && !who->untuned && i < p->n_steps; i++) {
-        const step_setting *chosen = &r->tuned[who->by][i];
-        const compile_step *described = p->steps[i].described;
-        if (p->steps[i].kernel != NULL && (described->variants[chosen->variant].other_stores ||
-                                           (chosen->threads > 0 && chosen->threads < parallel_threads(compiled_work(described))))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Before such a one is asked again, of what tuning has taken so far: a core that another program or virtual machine has taken is mostly
-   back after some 40 ms. */
-static const double REST = 0.15, MOST_REST_S = 0.2;
-
-/* What a race of few runs found is one run's luck where others keep a core busy. So eager's kernels, what the compiler would
-   have run untuned and the fastest of each other who computes run once more; in this order, since each stays unless a later one
-   is faster beyond doubt. */
-static status confirm(whole_race *r, const double *best_s, const saved_inputs *saved, int *best, error *err) {
-    _Static_assert((int)RACE_FINALISTS > (int)COMPUTERS, "each of them and the untuned plan");
-    int who[RACE_FINALISTS], n = 0, first = 0;
-    bool doubted[RACE_FINALISTS];
-    for (int rank = 0; rank < 3; rank++) {
-        for (int i = 0; i < r->n; i++) {
-            bool fastest = true, untuned = r->of[i].untuned && r->of[i].by == BY_PLAN;
-            for (int k = 0; k < r->n; k++) {
-                fastest &= r->of[k].by != r->of[i].by || best_s[i] < best_s[k] || (best_s[i] == best_s[k] && i <= k);
-            }
-            int its = r->of[i].by == BY_EAGER ? 0 : untuned ? 1 : 2;
-            if (its == rank && (fastest || untuned)) {
-                doubted[n] = hangs_on_others(r, &r->of[i]);
-                who[n++] = i;
-            }
-        }
-    }
-    double spent = race_now_s() - r->began_s;
-    TRY(race_finals(run_whole, r, who, doubted, n, spent < MOST_REST_S / REST ? REST * spent : MOST_REST_S, saved, &first, &r->is_open, err));
-    *best = who[first];
-    return ASSAY_OK;
-}
-
-/* A plan whose tuned steps are the compiler's own choice is not in the race twice. */
-static bool is_as_untuned(const whole_race *r, computer by) {
-    const compiled_plan *p = (const compiled_plan *)r->plans[by];
-    for (int i = 0; i < p->n_steps; i++) {
-        const step_setting *a = &r->tuned[by][i], *b = &r->untuned[by][i];
-        if (a->kernel != b->kernel || a->threads != b->threads) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static status race_whole(whole_race *r, uint32_t library_products, const saved_inputs *saved, settled *wins, error *err) {
-    double best_s[MOST_WHOLE];
-    for (int i = COMPUTERS - 1; i >= 0; i--) { /* eager's first: a tie is not worth a second way of computing the same */
-        bool has_chains = r->plans[i] != NULL && i != BY_EAGER && ((compiled_plan *)r->plans[i])->program.n_chains > 0;
-        for (int whole = 0; r->plans[i] != NULL && whole <= has_chains; whole++) {
-            add_whole(r, (settled){.by = (computer)i, .whole = whole == 1, .library_products = i == BY_SOME_OWN ? library_products : 0});
-        }
-    }
-    for (int i = BY_EAGER - 1; i >= 0; i--) {
-        if (r->plans[i] != NULL && (i == BY_PLAN || !is_as_untuned(r, (computer)i))) {
-            add_whole(r, (settled){.by = (computer)i, .untuned = true, .library_products = i == BY_SOME_OWN ? library_products : 0});
-        }
-    }
-    TRY(race_all(run_whole, r, r->n, r->n, ROUNDS_OF_WHOLE, saved, best_s, err));
-    int best = race_winner(best_s, r->n);
-    TRY(confirm(r, best_s, saved, &best, err));
-    *wins = r->of[best];
-    wins->is_open = r->is_open;
-    return ASSAY_OK;
-}
-
-/* Room for the settings of a plan's steps, tuned and untuned. */
-static status make_settings(compiled_plan *p, whole_race *r, computer as, error *err) {
-    step_setting *settings = arena_make(&p->memory, 2 * (size_t)p->n_steps, sizeof *settings);
-    if (settings == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to tune");
-    }
-    r->untuned[as] = settings;
-    r->tuned[as] = settings + p->n_steps;
-    return ASSAY_OK;
-}
-
 /* The steps' settings, as they are and as tuning makes them. */
 static status tune_with_settings(compiled_plan *p, const saved_inputs *saved, whole_race *r, computer as, error *err) {
-    TRY(make_settings(p, r, as, err));
-    get_settings(p, r->untuned[as]);
+    TRY(whole_make_settings(r, p, as, err));
+    whole_get_settings(p, r->untuned[as]);
     status result = tune_steps(p, saved, err);
-    get_settings(p, r->tuned[as]);
+    whole_get_settings(p, r->tuned[as]);
     return result;
 }
 
@@ -323,7 +166,8 @@ static compiled_plan *add_own(compiled_backend *b, const compiled_plan *p, whole
     return own;
 }
 
-static status tune_into(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, whole_race *r, settled *wins, error *err) {
+static status tune_fresh(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, settled *wins, error *err) {
+    whole_race race = {.plans = {[BY_PLAN] = &p->base}, .began_s = race_now_s()}, *r = &race;
     status result = tune_with_settings(p, saved, r, BY_PLAN, err);
     if (result == ASSAY_OK) {
         const compiled_plan *own = add_own(b, p, r, BY_OWN_PRODUCTS, 0, saved);
@@ -332,16 +176,12 @@ static status tune_into(compiled_backend *b, compiled_plan *p, const saved_input
             (void)add_own(b, p, r, BY_SOME_OWN, library_products, saved);
         }
         (void)compiled_prepare_eager(b, p->g, &r->plans[BY_EAGER], NULL); /* without one there is less to compare with */
-        result = race_whole(r, library_products, saved, wins, err);
+        result = whole_race_all(r, library_products, saved, wins, err);
     }
     if (r->untuned[BY_PLAN] == NULL) {
         return result; /* nothing has been changed */
     }
-    settle(p, r, result == ASSAY_OK ? wins : &(settled){.untuned = true});
-    if (result == ASSAY_OK && (wins->by == BY_OWN_PRODUCTS || wins->by == BY_SOME_OWN)) {
-        compiled_plan *own = (compiled_plan *)p->instead;
-        tune_keep(own, &(settled){0});
-    }
+    whole_settle(r, p, result == ASSAY_OK ? wins : &(settled){.untuned = true});
     return result;
 }
 
@@ -359,85 +199,53 @@ static status share_outputs(output_memory *m, const compiled_plan *p, error *err
     return ASSAY_OK;
 }
 
-static status tune_in_shared_memory(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, whole_race *r, settled *wins,
-                                    error *err) {
-    if (b->base.outputs != NULL) {
-        return tune_into(b, p, saved, r, wins, err);
-    }
-    output_memory shared = {0};
-    status result = share_outputs(&shared, p, err);
-    if (result == ASSAY_OK) {
-        b->base.outputs = &shared;
-        result = tune_into(b, p, saved, r, wins, err);
-        b->base.outputs = NULL;
-    }
-    output_memory_clear(&shared);
-    return result;
-}
+/* --- as before ---------------------------------------------------------------------------------------------------------------- */
 
-static status tune_fresh(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, settled *wins, error *err) {
-    whole_race r = {.plans = {[BY_PLAN] = &p->base}, .began_s = race_now_s()};
-    return tune_in_shared_memory(b, p, saved, &r, wins, err);
-}
-
-/* What an earlier run found: the plans are made, nothing is run. The plan at hand stays where another cannot be made. */
-static status settle_as_before(compiled_backend *b, compiled_plan *p, const settled *who, error *err) {
-    p->whole = who->by == BY_PLAN && who->whole;
+/* The plan that an earlier run settled on, into the race, as it was then. False: it cannot be had so. */
+static bool add_as_before(compiled_backend *b, compiled_plan *p, whole_race *r, const settled *who) {
+    if (who->by == BY_PLAN) {
+        return true;
+    }
     if (who->by == BY_EAGER) {
-        return compiled_prepare_eager(b, p->g, &p->instead, err);
+        return compiled_prepare_eager(b, p->g, &r->plans[BY_EAGER], NULL) == ASSAY_OK;
     }
-    if (who->by != BY_PLAN) {
-        compiled_plan *own = NULL;
-        settled itself;
-        if (with_own_products(b, p, who->library_products, &own, NULL) == ASSAY_OK && own != NULL) {
-            (void)tune_recall(own, &itself);
-            own->whole = who->whole;
-            p->instead = &own->base;
-        }
+    compiled_plan *own = NULL;
+    settled itself;
+    if (with_own_products(b, p, who->library_products, &own, NULL) != ASSAY_OK || own == NULL) {
+        return false;
     }
-    return ASSAY_OK;
+    r->plans[who->by] = &own->base;
+    if (!tune_recall(own, &itself) || itself.by != BY_PLAN || whole_make_settings(r, own, who->by, NULL) != ASSAY_OK) {
+        return false;
+    }
+    whole_get_settings(own, r->tuned[who->by]);
+    return true;
 }
 
-/* Every step as the compiler would have it. */
-static status use_untuned(compiled_plan *p, error *err) {
-    for (int i = 0; i < p->n_steps; i++) {
-        p->steps[i].threads = 0;
-        TRY(p->steps[i].kernel != NULL ? compiled_use_variant(p, i, 0, err) : ASSAY_OK);
-    }
-    return ASSAY_OK;
-}
-
-/* The last race of a choice that an earlier run found, against the untuned plan. A race that fails decides nothing. */
-static void race_again(compiled_plan *p, whole_race *r, const saved_inputs *saved, settled *who) {
-    int best = 1;
-    add_whole(r, (settled){.untuned = true});
-    add_whole(r, *who);
-    status result = use_untuned(p, NULL);
-    get_settings(p, r->untuned[BY_PLAN]);
-    race_restore(saved);
-    result = result == ASSAY_OK ? run_whole(r, 0, NULL) : result; /* its memory is touched for the first time */
-    result = result == ASSAY_OK ? race_finals(run_whole, r, (int[]){0, 1}, (bool[]){false, true}, 2, 0, saved, &best, &r->is_open, NULL) : result;
-    *who = r->of[result == ASSAY_OK ? best : 1];
-    use_settled(r, who);
-    race_restore(saved);
-}
-
-/* What an earlier run found and others may have decided then is asked again: they may be gone. */
-static status ask_again(compiled_plan *p, settled *who, error *err) {
+/* What an earlier run found, all of it or nothing: *is_known says which. Of nothing p is untuned again. */
+static status settle_as_before(compiled_backend *b, compiled_plan *p, settled *who, bool *is_known, error *err) {
     whole_race r = {.plans = {[BY_PLAN] = &p->base}};
-    TRY(make_settings(p, &r, BY_PLAN, err));
-    get_settings(p, r.tuned[BY_PLAN]);
-    saved_inputs saved = {0};
-    if (hangs_on_others(&r, who) && race_save(&saved, p->g, NULL) == ASSAY_OK) {
-        race_again(p, &r, &saved, who);
+    TRY(whole_make_settings(&r, p, BY_PLAN, err));
+    whole_get_settings(p, r.untuned[BY_PLAN]);
+    *is_known = tune_recall(p, who);
+    if (*is_known) {
+        whole_get_settings(p, r.tuned[BY_PLAN]);
+        *is_known = add_as_before(b, p, &r, who);
     }
-    race_forget(&saved);
+    if (*is_known) {
+        whole_ask_again(&r, p, who);
+    } else {
+        *who = (settled){.untuned = true};
+    }
+    whole_settle(&r, p, who);
     return ASSAY_OK;
 }
+
+/* --- the choice --------------------------------------------------------------------------------------------------------------- */
 
 /* Tuning has failed: the plan as the compiler made it, if that runs. */
 static status stay_untuned(compiled_plan *p, const saved_inputs *saved, status failed) {
-    if (use_untuned(p, NULL) != ASSAY_OK) {
+    if (whole_use_untuned(p, NULL) != ASSAY_OK) {
         return failed;
     }
     race_restore(saved);
@@ -453,7 +261,8 @@ static void describe_choice(compiled_plan *p, const settled *who) {
         return;
     }
     compiled_plan *by = p->instead != NULL ? (compiled_plan *)p->instead : p;
-    size_t n = (size_t)snprintf(by->note, sizeof by->note, "tuned: %s%s", by_whom[p->instead != NULL ? who->by : BY_PLAN], who->whole ? "step by step; " : "");
+    size_t n = (size_t)snprintf(by->note, sizeof by->note, "tuned: %s%s", by_whom[p->instead != NULL ? who->by : BY_PLAN],
+                                who->whole ? "step by step; " : "");
     bool any = false;
     for (int i = 0; i < by->n_steps && n < sizeof by->note; i++) {
         const compiled_step *s = &by->steps[i];
@@ -466,35 +275,84 @@ static void describe_choice(compiled_plan *p, const settled *who) {
             }
         }
     }
+    if (!any && n < sizeof by->note) {
+        snprintf(by->note + n, sizeof by->note - n, "calls of the library alone");
+    }
     p->base.note = by->note;
+}
+
+/* The steps of a plan with products of its own first: without them the choice of it is none. */
+static status keep_choice(const compiled_plan *p, const settled *who, error *err) {
+    if (who->by == BY_OWN_PRODUCTS || who->by == BY_SOME_OWN) {
+        TRY(tune_keep((const compiled_plan *)p->instead, &(settled){0}, err));
+    }
+    return tune_keep(p, who, err);
+}
+
+/* Beside what is said of the code of the plan that runs. A word less where there is no memory for it. */
+static void tell_not_kept(compiled_plan *p, const char *why) {
+    plan *runs = p->instead != NULL && p->instead->not_kept != NULL ? p->instead : &p->base;
+    text said = {0};
+    if (runs->not_kept != NULL) {
+        text_addf(&said, "%s; nor is the tuner's choice", runs->not_kept);
+    } else {
+        text_addf(&said, PLAN_CHOICE_NOT_KEPT ": %s", why);
+    }
+    if (said.failed) {
+        text_clear(&said);
+        return;
+    }
+    free(p->base.not_kept);
+    p->base.not_kept = said.data;
+}
+
+/* Tries what there is and keeps what it finds. *is_found: a kernel that was tried has not failed. */
+static status tune_anew(compiled_backend *b, compiled_plan *p, settled *wins, bool *is_found, error *err) {
+    saved_inputs saved = {0};
+    status tuned = race_save(&saved, p->g, err);
+    tuned = tuned == ASSAY_OK ? tune_fresh(b, p, &saved, wins, err) : tuned;
+    *is_found = tuned == ASSAY_OK;
+    if (!*is_found) {
+        tuned = stay_untuned(p, &saved, tuned);
+    }
+    race_restore(&saved);
+    race_forget(&saved);
+    error why = {0};
+    if (*is_found && keep_choice(p, wins, &why) != ASSAY_OK) {
+        tell_not_kept(p, why.message);
+    }
+    return tuned;
+}
+
+static status choose(compiled_backend *b, compiled_plan *p, error *err) {
+    settled wins = {0};
+    bool is_found;
+    TRY(settle_as_before(b, p, &wins, &is_found, err));
+    if (!is_found) {
+        TRY(tune_anew(b, p, &wins, &is_found, err));
+    }
+    if (is_found) {
+        describe_choice(p, &wins);
+    } else {
+        p->base.note = "not tuned: a kernel that was tried failed";
+    }
+    return ASSAY_OK;
 }
 
 status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
     if (p->n_steps == 0 || (!has_kernels(p) && p->program.is_fallback)) {
         return ASSAY_OK; /* nothing to choose from */
     }
-    settled wins = {0};
-    if (tune_recall(p, &wins)) {
-        TRY(settle_as_before(b, p, &wins, err));
-        TRY(wins.by == BY_PLAN ? ask_again(p, &wins, err) : ASSAY_OK);
-    } else {
-        saved_inputs saved = {0};
-        status tuned = race_save(&saved, p->g, err);
-        tuned = tuned == ASSAY_OK ? tune_fresh(b, p, &saved, &wins, err) : tuned;
-        bool is_found = tuned == ASSAY_OK;
-        if (!is_found) {
-            wins = (settled){0};
-            tuned = stay_untuned(p, &saved, tuned);
-        }
-        race_restore(&saved);
-        race_forget(&saved);
-        TRY(tuned);
-        if (!is_found) {
-            p->base.note = "not tuned: a kernel that was tried failed";
-            return ASSAY_OK;
-        }
-        tune_keep(p, &wins);
+    if (b->base.outputs != NULL) {
+        return choose(b, p, err);
     }
-    describe_choice(p, &wins);
-    return ASSAY_OK;
+    output_memory shared = {0};
+    status result = share_outputs(&shared, p, err);
+    if (result == ASSAY_OK) {
+        b->base.outputs = &shared;
+        result = choose(b, p, err);
+        b->base.outputs = NULL;
+    }
+    output_memory_clear(&shared);
+    return result;
 }

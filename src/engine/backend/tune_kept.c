@@ -99,16 +99,18 @@ bool tune_recall(compiled_plan *p, settled *all) {
     return good;
 }
 
-void tune_keep(const compiled_plan *p, const settled *what) {
+status tune_keep(const compiled_plan *p, const settled *what, error *err) {
     const cache_key key = key_of(p);
     choice *all = calloc((size_t)p->n_steps + 1, sizeof *all);
     char path[4096];
-    for (int i = 0; all != NULL && i < p->n_steps; i++) {
+    if (all == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to keep it");
+    }
+    for (int i = 0; i < p->n_steps; i++) {
         all[i] = (choice){p->steps[i].variant, p->steps[i].threads};
     }
-    if (all != NULL) {
-        all[p->n_steps] = settled_as_choice(what);
-        (void)cache_store(&key, ".tune", all, ((size_t)p->n_steps + 1) * sizeof *all, path, sizeof path, NULL);
-    }
+    all[p->n_steps] = settled_as_choice(what);
+    status kept = cache_store(&key, ".tune", all, ((size_t)p->n_steps + 1) * sizeof *all, path, sizeof path, err);
     free(all);
+    return kept;
 }

@@ -21,7 +21,7 @@ typedef struct settled {
 /* An earlier run's choice for the plan's program on this machine: its steps' kernels and threads are set, and all says what is settled. False
    where there is none that fits, or it is open. */
 bool tune_recall(compiled_plan *p, settled *all);
-/* The steps as they are, and what is settled. A cache that cannot be written keeps nothing. */
-void tune_keep(const compiled_plan *p, const settled *what);
+/* Keeps the steps as they are, and what is settled. IO, OUT_OF_MEMORY, NOT_FOUND: it is not kept. */
+status tune_keep(const compiled_plan *p, const settled *what, error *err);
 
 #endif

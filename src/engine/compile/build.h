@@ -27,9 +27,8 @@ void module_sweep(void);
 module *module_share(module *m);
 /* NULL when there is no such kernel. */
 compiled_kernel_fn *module_find(const module *m, const char *symbol);
-/* What a user should know, or NULL: MODULE_NOT_KEPT and why, where the cache could not be written. */
-#define MODULE_NOT_KEPT "compiled code is not kept"
-const char *module_note(const module *m);
+/* Why it is not in the cache for other runs; NULL: it is, or is not meant to be. */
+const char *module_why_not_kept(const module *m);
 /* Names the code: its text, flags, compiler and CPU. */
 const char *module_identity(const module *m);
 void module_free(module *m);

@@ -62,6 +62,35 @@ static status path_of(const cache_key *key, const char *ending, char *path, size
     return n > 0 && (size_t)n < size_bytes ? ASSAY_OK : fail(err, ASSAY_TOO_LARGE, "the cache's path is too long");
 }
 
+/* False: it is not there or cannot be read. Nothing that waits, as a pipe does, is waited for. *is_entry: whether it is a file of a size
+   that entries have. */
+static bool read_entry(const char *path, text *out, bool *is_entry) {
+    struct stat s;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &s) != 0) {
+        bool is_socket = fd < 0 && errno == ENXIO;
+        *is_entry = !is_socket;
+        if (fd >= 0) {
+            close(fd);
+        }
+        return is_socket;
+    }
+    *is_entry = S_ISREG(s.st_mode) && s.st_size <= ENTRY_LIMIT;
+    bool good = true;
+    ssize_t n = 1;
+    while (*is_entry && good && n > 0) {
+        char chunk[16384];
+        n = read(fd, chunk, sizeof chunk);
+        good = n >= 0 || errno == EINTR;
+        if (n > 0) {
+            text_add_bytes(out, chunk, (size_t)n);
+        }
+        n = n < 0 && good ? 1 : n;
+    }
+    close(fd);
+    return good && !out->failed;
+}
+
 static bool is_whole(const text *bytes) {
     trailer t;
     if (bytes->length < sizeof t) {
@@ -77,11 +106,11 @@ status cache_find(const cache_key *key, const char *ending, char *path, size_t s
         return fail(err, ASSAY_NOT_FOUND, "no such entry");
     }
     text bytes = {0};
-    status result = file_read(path, ENTRY_LIMIT, &bytes, err);
-    bool whole = result == ASSAY_OK && is_whole(&bytes), damaged = (result == ASSAY_OK && !whole) || result == ASSAY_TOO_LARGE;
+    bool is_entry = true, is_read = read_entry(path, &bytes, &is_entry);
+    bool whole = is_read && is_entry && is_whole(&bytes), damaged = is_read && !whole;
     text_clear(&bytes);
     if (damaged) {
-        unlink(path);
+        (void)remove(path); /* an empty folder too */
     }
     if (!whole) { /* one that cannot be read now may be well */
         return fail(err, ASSAY_NOT_FOUND, "%s %s", path, damaged ? "was damaged" : "cannot be read");
@@ -106,18 +135,23 @@ static int by_use(const void *a, const void *b) {
     return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-/* The files of one folder, on the heap; what cannot be read is nothing. */
-static size_t list_folder(const char *folder, entry **out) {
+/* Another machine's clock may be ahead by less. A file from the future was never used then: it would stay for good. */
+enum { CLOCKS_DIFFER_S = 60 };
+
+/* What is in one folder but for folders, on the heap. *failed: errno where it is there and cannot be read. */
+static size_t list_folder(const char *folder, entry **out, int *failed) {
     *out = NULL;
     DIR *d = opendir(folder);
+    *failed = d == NULL && errno != ENOENT ? errno : 0;
     size_t n = 0, capacity = 0;
+    time_t now = time(NULL);
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
         char path[PATH_BYTES];
         struct stat s;
         entry item;
         if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof item.name ||
-            (size_t)snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= sizeof path || stat(path, &s) != 0 ||
-            !S_ISREG(s.st_mode)) {
+            (size_t)snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= sizeof path || lstat(path, &s) != 0 ||
+            S_ISDIR(s.st_mode)) {
             continue;
         }
         if (n == capacity) {
@@ -130,7 +164,7 @@ static size_t list_folder(const char *folder, entry **out) {
         }
         memcpy(item.name, e->d_name, strlen(e->d_name) + 1);
         item.size_bytes = (double)s.st_size;
-        item.used = s.st_mtim;
+        item.used = s.st_mtim.tv_sec > now + CLOCKS_DIFFER_S ? (struct timespec){0} : s.st_mtim;
         (*out)[n++] = item;
     }
     if (d != NULL) {
@@ -139,19 +173,22 @@ static size_t list_folder(const char *folder, entry **out) {
     return n;
 }
 
-/* Each folder keeps to its share of the bound: keys spread evenly, and one folder is quick to look through. */
-static void give_way(const char *folder) {
+/* Each folder keeps to its share of the bound: keys spread evenly, and one folder is quick to look through. What was just stored stays,
+   whatever its size. */
+static void give_way(const char *folder, const char *stored) {
     entry *entries;
-    size_t n = list_folder(folder, &entries);
+    int failed;
+    size_t n = list_folder(folder, &entries, &failed);
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         sum += entries[i].size_bytes;
     }
     if (n > 0 && sum > LIMIT_BYTES / N_FOLDERS) {
         qsort(entries, n, sizeof *entries, by_use);
-        for (size_t i = 0; i + 1 < n && sum > LIMIT_BYTES / N_FOLDERS; i++) { /* the newest stays, whatever its size */
+        for (size_t i = 0; i < n && sum > LIMIT_BYTES / N_FOLDERS; i++) {
             char path[PATH_BYTES];
-            if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, entries[i].name) < sizeof path && unlink(path) == 0) {
+            bool fits = (size_t)snprintf(path, sizeof path, "%s/%s", folder, entries[i].name) < sizeof path;
+            if (fits && strcmp(entries[i].name, stored) != 0 && unlink(path) == 0) {
                 sum -= entries[i].size_bytes;
             }
         }
@@ -170,11 +207,17 @@ status cache_store(const cache_key *key, const char *ending, const void *data, s
     text whole = {0};
     text_add_bytes(&whole, data, n);
     text_add_bytes(&whole, (const char *)&t, sizeof t);
+    if (file_is_stream(path)) { /* is to be replaced, not written to */
+        unlink(path);
+    }
     status result = whole.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to keep compiled code")
                                  : file_write(path, whole.data, whole.length, err);
+    if (result == ASSAY_IO) { /* who removes all entries may have taken this one before it was whole */
+        result = file_write(path, whole.data, whole.length, err);
+    }
     text_clear(&whole);
     if (result == ASSAY_OK) {
-        give_way(folder);
+        give_way(folder, file_basename(path));
     }
     return result;
 }
@@ -186,16 +229,30 @@ typedef void visit_fn(void *self, const char *folder, const entry *e);
 static status each_entry(visit_fn *visit, void *self, error *err) {
     char base[PATH_BYTES], folder[PATH_BYTES + 8];
     TRY(cache_folder(base, sizeof base, err));
+    struct stat s;
+    if (stat(base, &s) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
+        return ASSAY_OK; /* nothing has been kept */
+    }
+    DIR *d = opendir(base);
+    if (d == NULL) {
+        return fail(err, ASSAY_IO, "%s cannot be looked into: %s", base, strerror(errno));
+    }
+    closedir(d);
+    status result = ASSAY_OK;
     for (int i = 0; i < N_FOLDERS; i++) {
         snprintf(folder, sizeof folder, "%s/%02x", base, i);
         entry *entries;
-        size_t n = list_folder(folder, &entries);
+        int failed;
+        size_t n = list_folder(folder, &entries, &failed);
+        if (failed != 0 && result == ASSAY_OK) {
+            result = fail(err, ASSAY_IO, "%s cannot be looked into: %s", folder, strerror(failed));
+        }
         for (size_t k = 0; k < n; k++) {
             visit(self, folder, &entries[k]);
         }
         free(entries);
     }
-    return ASSAY_OK;
+    return result;
 }
 
 static void count_entry(void *self, const char *folder, const entry *e) {
@@ -230,10 +287,11 @@ static void remove_entry(void *self, const char *folder, const entry *e) {
 
 status cache_clear(int64_t *removed, error *err) {
     removal r = {0};
-    TRY(each_entry(remove_entry, &r, err));
+    status result = each_entry(remove_entry, &r, err);
     if (r.failed != 0) {
         return fail(err, ASSAY_IO, "some entries of the cache could not be removed: %s", strerror(r.failed));
     }
+    TRY(result);
     *removed = r.removed;
     return ASSAY_OK;
 }

@@ -25,10 +25,10 @@ cache_key cache_key_of(const cache_piece *pieces, size_t n);
 status cache_folder(char *path, size_t size_bytes, error *err);
 
 /* The path of an entry with this ending (".so") that is there and whole, and marks it as used. NOT_FOUND otherwise; one that
-   is damaged is removed. */
+   is damaged, or no file at all, is removed. */
 status cache_find(const cache_key *key, const char *ending, char *path, size_t size_bytes, error *err);
-/* Writes an entry; its path. Older entries give way when the folder grows over its bound (256 MiB). IO with what failed: the
-   caller goes on without. */
+/* Writes an entry; its path. Those used longest ago, or in the future, give way when the folder grows over its bound (256 MiB). IO with
+   what failed: the caller goes on without. */
 status cache_store(const cache_key *key, const char *ending, const void *data, size_t n, char *path, size_t size_bytes,
                    error *err);
 
@@ -37,9 +37,9 @@ typedef struct cache_facts {
     double size_bytes;
     double limit_bytes;
 } cache_facts;
-/* What is there; nothing at all is no error. */
+/* What is there; nothing at all is no error. IO: a folder of it cannot be looked into. */
 status cache_info(cache_facts *out, error *err);
-/* Removes every entry; *removed counts them. */
+/* Removes every entry; *removed counts them. IO: not all; those that could be are gone. */
 status cache_clear(int64_t *removed, error *err);
 
 #endif

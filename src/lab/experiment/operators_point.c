@@ -286,8 +286,11 @@ static status prepare_plan(point *p, size_t b, error *err) {
         r->library_calls = p->plans[b]->n_calls;
         r->bytes_moved = p->plans[b]->bytes_moved;
     }
-    const char *note = p->plans[b]->note;
-    r->note = note != NULL ? arena_text(p->memory, note, strlen(note)) : NULL;
+    const char *note = p->plans[b]->note, *not_kept = p->plans[b]->not_kept;
+    if (note != NULL || not_kept != NULL) {
+        r->note = arena_format(p->memory, "%s%s%s", note != NULL ? note : "", note != NULL && not_kept != NULL ? "; " : "",
+                               not_kept != NULL ? not_kept : "");
+    }
     return p->context->options->check_accuracy ? check_plan(p, b, err) : ASSAY_OK;
 }
 

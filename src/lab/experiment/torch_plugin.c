@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,7 +28,8 @@ static const char how_to_get[] = "get one with `python3 -m venv DIR && DIR/bin/p
 /* --- the source, made into arrays by cmake/embed.cmake ------------------------------------------------------------------------ */
 
 extern const char torch_probe_py[], torch_convert_h[], torch_convert_cpp[], torch_substitute_h[], torch_substitute_cpp[],
-    torch_precision_h[], torch_precision_cpp[], torch_torch_cpp[], torch_helper_h[], torch_helper_cpp[], torch_inductor_cpp[],
+    torch_precision_h[], torch_precision_cpp[], torch_torch_cpp[], torch_helper_h[], torch_helper_cpp[], torch_circumstances_h[],
+    torch_circumstances_cpp[], torch_inductor_cpp[],
     torch_aot_py[], torch_abi_backend_h[], torch_abi_dtype_h[], torch_abi_status_h[];
 
 static const struct {
@@ -43,6 +45,8 @@ static const struct {
     {"torch.cpp", torch_torch_cpp},
     {"helper.h", torch_helper_h},
     {"helper.cpp", torch_helper_cpp},
+    {"circumstances.h", torch_circumstances_h},
+    {"circumstances.cpp", torch_circumstances_cpp},
     {"inductor.cpp", torch_inductor_cpp},
     {"aot.py", torch_aot_py},
     {"assay/backend.h", torch_abi_backend_h},
@@ -67,13 +71,40 @@ const char *torch_peer_name(torch_peer peer) {
 
 /* --- finding -------------------------------------------------------------------------------------------------------------------- */
 
+enum { PLUGIN_LIMIT_BYTES = 256 << 20, SUM_BYTES = 64 };
+
+/* What the file beside a plug-in says of it: how long it is, and a hash. False: it cannot be read. */
+static bool sum_of(const char *path, char sum[SUM_BYTES]) {
+    text bytes = {0};
+    bool is_read = file_read(path, PLUGIN_LIMIT_BYTES, &bytes, NULL) == ASSAY_OK;
+    snprintf(sum, SUM_BYTES, "%zu %016" PRIx64 "\n", bytes.length, hash_words(text_get(&bytes), bytes.length));
+    text_clear(&bytes);
+    return is_read;
+}
+
+static bool add_sum_path(text *out, const char *path) {
+    text_addf(out, "%s.sum", path);
+    return !out->failed;
+}
+
+/* Whether a plug-in is there as it was built: one that was cut short by a full disk or a crash would not load, and never be replaced. */
+static bool is_whole(const char *path) {
+    text sum_path = {0}, kept = {0};
+    char sum[SUM_BYTES];
+    bool whole = access(path, R_OK) == 0 && add_sum_path(&sum_path, path) &&
+                 file_read(text_get(&sum_path), SUM_BYTES, &kept, NULL) == ASSAY_OK && sum_of(path, sum) && strcmp(sum, text_get(&kept)) == 0;
+    text_clear(&sum_path);
+    text_clear(&kept);
+    return whole;
+}
+
 static status place_plugins(arena *a, torch_found *found, error *err) {
     for (int i = 0; i < TORCH_PEERS; i++) {
         found->plugin_paths[i] = arena_format(a, "%s/assay-%s.so", found->plugin_directory, peers[i].name);
         if (found->plugin_paths[i] == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the plug-in's path");
         }
-        found->is_built[i] = access(found->plugin_paths[i], R_OK) == 0;
+        found->is_built[i] = is_whole(found->plugin_paths[i]);
     }
     return ASSAY_OK;
 }
@@ -252,6 +283,7 @@ static status compile(arena *a, const torch_options *options, const torch_found 
         "-include", arena_format(a, "%s/substitute.cpp", d),
         "-include", arena_format(a, "%s/precision.cpp", d),
         "-include", arena_format(a, "%s/helper.cpp", d),
+        "-include", arena_format(a, "%s/circumstances.cpp", d),
         arena_format(a, "%s/%s", d, peers[peer].main), "-o", made,
         arena_format(a, "-L%s/lib", t), arena_format(a, "-Wl,-rpath,%s/lib", t),
         "-Wl,--no-as-needed", peers[peer].library, "-ltorch_cpu", "-lc10", NULL};
@@ -281,15 +313,49 @@ static status compile(arena *a, const torch_options *options, const torch_found 
     return result;
 }
 
+/* What was built, once it is on the disk, under its name; what is to be beside it goes first, so that the two never seem to fit before
+   both are there. */
+static status put_in_place(const char *made, const char *path, error *err) {
+    text sum_path = {0};
+    char sum[SUM_BYTES];
+    int fd = open(made, O_RDONLY | O_CLOEXEC);
+    bool flushed = fd >= 0 && fsync(fd) == 0;
+    int reason = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    status result = ASSAY_OK;
+    if (!flushed) {
+        result = fail(err, ASSAY_IO, "%.200s cannot be made: %s", path,
+                      reason == ENOENT ? "the compiler ended well but wrote no file" : strerror(reason));
+    } else if (!sum_of(made, sum) || !add_sum_path(&sum_path, path)) {
+        result = fail(err, ASSAY_IO, "%.200s cannot be read back", path);
+    }
+    result = result == ASSAY_OK ? file_write(text_get(&sum_path), sum, strlen(sum), err) : result;
+    if (result == ASSAY_OK && rename(made, path) != 0) {
+        result = fail(err, ASSAY_IO, "%.200s cannot be made: %s", path, strerror(errno));
+    }
+    text_clear(&sum_path);
+    return result;
+}
+
 static status build_here(arena *a, const torch_options *options, const torch_found *found, torch_peer peer, error *err) {
     const char *path = found->plugin_paths[peer];
-    const char *beside = arena_format(a, "%s.new", path); /* nobody else's: the lock is held */
+    uint64_t random = 0; /* where a file system has no locks another may be at it too */
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
+        random = (uint64_t)getpid();
+    }
+    const char *beside = arena_format(a, "%s" FILE_UNFINISHED "%016" PRIx64, path, random);
     if (beside == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path");
     }
-    TRY(write_sources(found->plugin_directory, err));
-    TRY(compile(a, options, found, peer, beside, err));
-    return rename(beside, path) == 0 ? ASSAY_OK : fail(err, ASSAY_IO, "%.200s cannot be made: %s", path, strerror(errno));
+    process_hold(); /* a signal that ends this process leaves nothing half made there */
+    status result = write_sources(found->plugin_directory, err);
+    result = result == ASSAY_OK ? compile(a, options, found, peer, beside, err) : result;
+    result = result == ASSAY_OK ? put_in_place(beside, path, err) : result;
+    unlink(beside);
+    process_let_go();
+    return result;
 }
 
 status torch_build(arena *a, const torch_options *options, torch_found *found, torch_peer peer, error *err) {
@@ -310,7 +376,7 @@ status torch_build(arena *a, const torch_options *options, torch_found *found, t
     }
     while (flock(lock, LOCK_EX) != 0 && errno == EINTR) { /* another process may be building this very file */
     }
-    bool made_meanwhile = access(found->plugin_paths[peer], R_OK) == 0;
+    bool made_meanwhile = is_whole(found->plugin_paths[peer]);
     status result = made_meanwhile ? ASSAY_OK : build_here(a, options, found, peer, err);
     close(lock);
     found->is_built[peer] = result == ASSAY_OK;

@@ -37,7 +37,8 @@ typedef struct torch_found {
 status torch_find(arena *a, const torch_options *options, torch_found *out, error *err);
 
 /* Builds a plug-in unless it is there already (about 20 s). The source is part of this program; the file's name holds
-   PyTorch's version and a hash of everything it depends on, so that another version is another file. Processes that need the
+   PyTorch's version and a hash of everything it depends on, so that another version is another file; a hash of the file lies beside it,
+   so that one that is damaged is built anew. Processes that need the
    same file wait for each other; a reader sees the whole file or none. NOT_FOUND: no compiler or no place. INVALID: it does
    not compile; the message has the compiler's first error and the log's path. IO, TIMEOUT, OUT_OF_MEMORY. */
 status torch_build(arena *a, const torch_options *options, torch_found *found, torch_peer peer, error *err);

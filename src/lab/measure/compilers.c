@@ -88,6 +88,14 @@ static status add_compiler(arena *a, const char *name, bool is_used, machine_com
     return kept != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compilers' names");
 }
 
+status machine_ask_compiler(arena *a, const char *name, machine_compiler *out, error *err) {
+    machine_compiler found[2];
+    size_t n = 0;
+    TRY(add_compiler(a, name, true, found, &n, err));
+    *out = found[0];
+    return ASSAY_OK;
+}
+
 status machine_find_compilers(arena *a, const machine_compiler **out, size_t *n, error *err) {
     const char *chosen = getenv("ASSAY_CC");
     const char *used = chosen != NULL && chosen[0] != '\0' ? chosen : "cc";

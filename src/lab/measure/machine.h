@@ -27,5 +27,7 @@ double machine_measure_clock_mhz(void);
 /* cc, gcc, clang and $ASSAY_CC's compiler, those that exist, in that order, each once; and the one that is used ($ASSAY_CC's, else cc) in
    any case. Starts one short process for each. */
 status machine_find_compilers(arena *a, const machine_compiler **out, size_t *n, error *err);
+/* One of them by its name or path: path NULL, there is none; version NULL, it does not say. OUT_OF_MEMORY. */
+status machine_ask_compiler(arena *a, const char *name, machine_compiler *out, error *err);
 
 #endif
