@@ -430,6 +430,21 @@ ALWAYS_INLINE void centre_of(float *centre, const uint16_t *x, int64_t rows, int
     }
 }
 
+/* One column in two passes, as moments_twice. */
+static void column_twice(const uint16_t *x, int64_t rows, int64_t row_stride, float *mean, float *m2) {
+    double sum = 0, squares = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        sum += element_load(HALF_TYPE, x + r * row_stride);
+    }
+    const double average = sum / (double)rows;
+    for (int64_t r = 0; r < rows; r++) {
+        const double d = element_load(HALF_TYPE, x + r * row_stride) - average;
+        squares += d * d;
+    }
+    *mean = (float)average;
+    *m2 = (float)squares;
+}
+
 /* In one pass, about the mean of some rows: as `moments`. */
 static void moments_columns(const void *at, int64_t rows, int64_t row_stride, int64_t n, float *mean, float *m2) {
     enum { MOST = ROW_HALVES_COLUMNS };
@@ -458,6 +473,9 @@ static void moments_columns(const void *at, int64_t rows, int64_t row_stride, in
     }
     for (int64_t i = 0; i < n; i++) {
         m2[i] = m2[i] < 0 ? 0 : m2[i]; /* NaN stays */
+        if (!isfinite(m2[i])) {
+            column_twice(x + i, rows, row_stride, &mean[i], &m2[i]);
+        }
     }
 }
 
