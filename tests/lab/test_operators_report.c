@@ -253,6 +253,38 @@ static void few_samples_prove_nothing(void **state) {
     arena_clear(&a);
 }
 
+/* Of three inputs two have samples enough and are slower beyond doubt, one has a single sample: the median of their bounds is a number. */
+static void one_input_of_few_samples_hides_no_verdict(void **state) {
+    (void)state;
+    static double samples[4][9];
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    operators_figures f;
+    for (int64_t i = 0; i < 3; i++) {
+        for (size_t b = 0; b < 2; b++) {
+            const char *backend = b == 0 ? "eager" : "p";
+            if (i == 2) {
+                deal(&d, "aten.x", i, backend, b == 0 ? 100 : 1000, 1);
+            } else {
+                deal_rounds(&d, "aten.x", backend, b == 0 ? 100 : 130, samples[2 * i + (int64_t)b]);
+                d.records[d.n - 1].sample_index = i;
+            }
+        }
+    }
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(g.rows[0].n_samples, 3);
+    assert_int_equal(operators_figures_of(&a, &g.rows[0], 1, 0, &f, NULL), ASSAY_OK);
+    assert_true(f.low[1] > 0.7 && f.high[1] < 0.8);
+    assert_true(f.low[0] < 0.7 && isinf(f.high[2]));
+    assert_int_equal(operators_verdict_of(&f), OPERATORS_SLOWER);
+    assert_int_equal(operators_figures_of(&a, &g.rows[0], 0, 0, &f, NULL), ASSAY_OK);
+    for (size_t q = 0; q < 3; q++) { /* the baseline's own */
+        assert_true(f.speedup[q] == 1 && f.low[q] == 1 && f.high[q] == 1);
+    }
+    arena_clear(&a);
+}
+
 /* Three inputs made ready in 2 us, 40 ms and 12.7 s; one of which nothing is known. */
 static void preparation_is_told(void **state) {
     (void)state;
@@ -442,6 +474,7 @@ int main(void) {
         cmocka_unit_test(the_table_tells_all),
         cmocka_unit_test(verdicts_follow_the_rounds),
         cmocka_unit_test(few_samples_prove_nothing),
+        cmocka_unit_test(one_input_of_few_samples_hides_no_verdict),
         cmocka_unit_test(preparation_is_told),
         cmocka_unit_test(many_reasons_are_counted_not_dropped),
         cmocka_unit_test(a_table_fits_its_terminal),

@@ -24,6 +24,11 @@ static void quantiles_are_numpys(void **state) {
     for (size_t i = 0; i < countof(cases); i++) {
         assert_true(near(stats_quantile_sorted(sorted, 5, cases[i][0]), cases[i][1]));
     }
+    const double open[] = {-INFINITY, 1, 2, INFINITY, INFINITY}; /* no rank between two of them is not a number, nor that of one of them */
+    assert_true(stats_quantile_sorted(open, 5, 0.5) == 2 && stats_quantile_sorted(open, 5, 0.25) == 1);
+    assert_true(isinf(stats_quantile_sorted(open, 5, 0.55)) && isinf(stats_quantile_sorted(open, 5, 0.7)));
+    assert_true(isinf(stats_quantile_sorted(open, 5, 0.8)) && isinf(stats_quantile_sorted(open, 5, 0.75)));
+    assert_true(stats_quantile_sorted(open, 5, 0) == -INFINITY && stats_quantile_sorted(open, 5, 0.2) == -INFINITY);
     assert_true(stats_quantile_sorted(sorted, 1, 0.8) == 1);
     assert_true(isnan(stats_quantile_sorted(sorted, 0, 0.5)));
     static const double equal[] = {0.1, 0.1, 0.1};

@@ -222,14 +222,12 @@ static double median_in_place(double *values, size_t n) {
     return stats_quantile_sorted(values, n, 0.5);
 }
 
-/* Between a number and infinity there is nothing to interpolate. */
-static double quantile_of_highs(const double *sorted, size_t n, double q) {
-    size_t above = n > 0 ? (size_t)ceil(q * (double)(n - 1)) : 0;
-    return n > 0 && isinf(sorted[above]) ? INFINITY : stats_quantile_sorted(sorted, n, q);
-}
-
-/* What two records of one point say: the ratio of `other` to `own` and its interval. */
+/* What two records of one point say: the ratio of `other` to `own` and its interval. That to itself is 1 however few samples there are. */
 static void compare(const record *own, const record *other, workbench *w, size_t at) {
+    if (own == other) {
+        w->ratios[at] = w->lows[at] = w->highs[at] = 1;
+        return;
+    }
     size_t n = own->n_samples < other->n_samples ? own->n_samples : other->n_samples;
     stats_ratio found = stats_paired_ratio(other->samples_ns, own->samples_ns, n, CONFIDENCE, w->scratch);
     bool known = isfinite(found.median), sure = known && found.interval.confidence >= CONFIDENCE;
@@ -249,7 +247,7 @@ static void add_quantiles(operators_figures *f, workbench *w) {
     for (size_t q = 0; q < countof(quantiles); q++) {
         f->speedup[q] = stats_quantile_sorted(w->ratios, f->n_pairs, quantiles[q]);
         f->low[q] = stats_quantile_sorted(w->lows, f->n_pairs, quantiles[q]);
-        f->high[q] = quantile_of_highs(w->highs, f->n_pairs, quantiles[q]);
+        f->high[q] = stats_quantile_sorted(w->highs, f->n_pairs, quantiles[q]);
     }
 }
 

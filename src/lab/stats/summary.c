@@ -34,6 +34,12 @@ double stats_quantile_sorted(const double *sorted, size_t n, double q) {
     }
     double part = rank - (double)below;
     double low = sorted[below], high = sorted[below + 1];
+    if (part == 0 || low == high) {
+        return low;
+    }
+    if (isinf(low) || isinf(high)) { /* there is nothing to interpolate: all between a number and infinity is infinite */
+        return low + high;
+    }
     /* From the nearer end, as numpy does: the result never leaves [low, high] by rounding and is exact at both. */
     return part < 0.5 ? low + (high - low) * part : high - (high - low) * (1 - part);
 }
