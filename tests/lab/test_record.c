@@ -250,6 +250,39 @@ static void path_in(char *path, const char *name) {
     snprintf(path, 128, "%s/%s", folder, name);
 }
 
+/* What one run writes is not another's to empty, until it is complete or the run has ended. */
+static void a_file_is_one_runs_alone(void **state) {
+    (void)state;
+    char path[128], partial[128];
+    path_in(path, "shared.jsonl");
+    path_in(partial, "shared.jsonl.partial");
+    arena a = {0};
+    const record *records;
+    size_t n;
+    record r = full_record();
+    record_store one = {0}, other = {0};
+    error err = {0};
+    assert_int_equal(store_open(&one, path, NULL), ASSAY_OK);
+    assert_int_equal(store_append(&one, &r, NULL), ASSAY_OK);
+    assert_int_equal(store_open(&other, path, &err), ASSAY_IO);
+    assert_non_null(strstr(err.message, "shared.jsonl.partial: another run is writing it; wait for it, or name another file"));
+    assert_false(other.open);
+    assert_int_equal(store_append(&one, &r, NULL), ASSAY_OK);
+    assert_int_equal(store_finish(&one, NULL), ASSAY_OK);
+    assert_int_equal(store_read(&a, path, false, &records, &n, NULL, NULL), ASSAY_OK);
+    assert_int_equal(n, 2);
+    assert_int_equal(store_open(&other, path, NULL), ASSAY_OK);
+    assert_int_equal(store_append(&other, &r, NULL), ASSAY_OK);
+    store_abandon(&other);
+    assert_int_equal(store_open(&one, path, NULL), ASSAY_OK); /* what a run that died has left begins anew */
+    assert_int_equal(store_read(&a, partial, false, &records, &n, NULL, NULL), ASSAY_OK);
+    assert_int_equal(n, 0);
+    store_abandon(&one);
+    remove(partial);
+    remove(path);
+    arena_clear(&a);
+}
+
 static void a_store_is_partial_until_it_is_complete(void **state) {
     (void)state;
     char path[128], partial[128];
@@ -350,6 +383,7 @@ int main(void) {
         cmocka_unit_test(rates_follow_from_the_samples),
         cmocka_unit_test(what_is_wrong_has_a_position),
         cmocka_unit_test(damaged_lines_are_refused),
+        cmocka_unit_test(a_file_is_one_runs_alone),
         cmocka_unit_test(a_store_is_partial_until_it_is_complete),
         cmocka_unit_test(a_cut_line_is_told),
         cmocka_unit_test(a_store_that_cannot_be_says_why),

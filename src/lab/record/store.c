@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *shown(const record_store *s) {
@@ -25,6 +28,42 @@ static void close_store(record_store *s) {
     *s = (record_store){.fd = -1};
 }
 
+/* Whether the file is still the one of that name: whoever wrote it may have finished, and given it another. */
+static bool is_named(int fd, const char *path) {
+    struct stat own, there;
+    return fstat(fd, &own) == 0 && stat(path, &there) == 0 && own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+}
+
+static bool can_be_emptied(int fd) {
+    struct stat own;
+    return fstat(fd, &own) != 0 || S_ISREG(own.st_mode);
+}
+
+/* An empty file that no other run writes, or -1 and errno; EWOULDBLOCK: one does. Its process may have been killed just now, and its worker
+   outlive it for a moment. The lock goes when the last descriptor is closed, however the process ends; where the file system has no locks
+   there is none. */
+static int open_alone(const char *path) {
+    enum { MOST_TRIES = 30 };
+    const struct timespec moment = {.tv_nsec = 10000000};
+    int fd = -1, reason = 0;
+    for (int i = 0; i < MOST_TRIES && fd < 0; i++) {
+        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        if (fd < 0) {
+            return -1;
+        }
+        bool is_taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (!is_taken && is_named(fd, path) && (!can_be_emptied(fd) || ftruncate(fd, 0) == 0)) {
+            return fd;
+        }
+        reason = is_taken ? EWOULDBLOCK : errno;
+        close(fd);
+        fd = -1;
+        nanosleep(&moment, NULL);
+    }
+    errno = reason;
+    return -1;
+}
+
 status store_open(record_store *s, const char *path, error *err) {
     if (strcmp(path, "-") == 0) {
         *s = (record_store){.fd = STDOUT_FILENO, .open = true};
@@ -33,15 +72,18 @@ status store_open(record_store *s, const char *path, error *err) {
     text partial = {0};
     char *copy;
     TRY(file_target(path, &copy, err));
-    text_addf(&partial, file_is_stream(path) ? "%s" : "%s.partial", copy);
+    bool is_stream = file_is_stream(path);
+    text_addf(&partial, is_stream ? "%s" : "%s.partial", copy);
     if (partial.failed) {
         free(copy);
         text_clear(&partial);
         return fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to write it", path);
     }
-    int fd = open(partial.data, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    int fd = is_stream ? open(partial.data, O_WRONLY | O_APPEND | O_CLOEXEC) : open_alone(partial.data);
     if (fd < 0) {
-        status result = fail(err, ASSAY_IO, "%s: cannot be created: %s", partial.data, strerror(errno));
+        status result = errno == EWOULDBLOCK && !is_stream
+                            ? fail(err, ASSAY_IO, "%s: another run is writing it; wait for it, or name another file", partial.data)
+                            : fail(err, ASSAY_IO, "%s: cannot be created: %s", partial.data, strerror(errno));
         free(copy);
         text_clear(&partial);
         return result;
@@ -79,12 +121,16 @@ status store_finish(record_store *s, error *err) {
     if (s->open && s->path != NULL) {
         bool flushed = fsync(s->fd) == 0 || errno == EINVAL || errno == EROFS; /* a pipe has no disk behind it */
         int reason = errno;
+        int lock = dup(s->fd); /* holds it until the name is another's, so that nobody empties the file before */
         bool closed = close(s->fd) == 0;
         s->open = false;
         if (!flushed || !closed) {
             result = fail(err, ASSAY_IO, "%s: cannot be written: %s", s->partial, strerror(flushed ? errno : reason));
         } else if (strcmp(s->partial, s->path) != 0 && rename(s->partial, s->path) != 0) {
             result = fail(err, ASSAY_IO, "%s: cannot be renamed to %s: %s", s->partial, s->path, strerror(errno));
+        }
+        if (lock >= 0) {
+            close(lock);
         }
     }
     close_store(s);

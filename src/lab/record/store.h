@@ -14,7 +14,8 @@ typedef struct record_store {
     text line;     /* memory reused from record to record */
 } record_store;
 
-/* Begins PATH.partial beside path; "-" is standard output; devices and pipes are written to as they are. IO, OUT_OF_MEMORY: s is untouched. */
+/* Begins PATH.partial beside path; "-" is standard output; devices and pipes are written to as they are. IO (also where another run is
+   writing PATH.partial, which is left alone), OUT_OF_MEMORY: s is untouched. */
 status store_open(record_store *s, const char *path, error *err);
 
 /* Writes one line and hands it to the system at once: a run that dies later loses nothing. IO, OUT_OF_MEMORY: a line may
