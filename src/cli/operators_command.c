@@ -233,7 +233,8 @@ static const cli_option rows[] = {
      take_repeats},
     {"--precision", "P", "more samples, within a quarter of a second, until each ratio to the baseline is known to "
                          "+-P (0.02); 0, or --repeats without it: as many as --repeats says", take_precision},
-    {"--min-time", "S", "seconds that the samples of one input last together, at least (0.01)", take_min_time},
+    {"--min-time", "S", "seconds that the samples of one input on one backend last together, at least (0.01); it goes\n"
+                         "before --precision's quarter of a second; with --cache cold each run is a sample, and this has no effect", take_min_time},
     {"--sample-timeout", "S", "seconds that one stage of one input may take (60)", take_timeout},
     {"--max-memory", "BYTES", "skip inputs that need more: 500MB, 8GiB; K, M, G are powers of 1000 and KiB, MiB, GiB of 1024, "
                              "in large or small letters (80% of what is free)", take_max_memory},

@@ -500,6 +500,84 @@ static void many_samples_are_short(void **state) {
     arena_clear(&a);
 }
 
+static double taken_by(const sample_series *series) {
+    double whole_ns = 0;
+    for (size_t i = 0; i < series->n_samples; i++) {
+        whole_ns += series->samples_ns[i] * (double)series->inner_loops;
+    }
+    return whole_ns;
+}
+
+/* The limit of what the precision may cost does not end the least time. */
+static void least_time_goes_before_the_limit_of_the_rule(void **state) {
+    (void)state;
+    for (int restless = 0; restless < 2; restless++) {
+        fake_clock clock = {.step_ns = 0};
+        toy toys[] = {{.clock = &clock, .cost_ns = 1000, .growth_ns = 0}, {.clock = &clock, .cost_ns = 20000000, .growth_ns = restless * 1000000}};
+        sample_subject subjects[] = {subject_of(&toys[0]), subject_of(&toys[1])};
+        sample_options options = {.repeats = 9,
+                                  .max_repeats = 100,
+                                  .min_time_s = 1,
+                                  .max_time_s = 0.25,
+                                  .stopping = stop_when_narrow(0.95, 0.02),
+                                  .clock = clock_fake(&clock)};
+        sample_series series[2];
+        arena a = {0};
+        assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+        for (size_t i = 0; i < 2; i++) {
+            assert_true(taken_by(&series[i]) >= 1e9);
+            assert_true(series[i].n_samples < 60); /* and the rule asks for none when it is over */
+            assert_false(series[i].warning_bits & 1u << SAMPLE_DEADLINE);
+        }
+        arena_clear(&a);
+    }
+}
+
+/* What is put back between runs is a part of the samples' time, in which such an operator seldom runs. */
+static void least_time_has_in_it_what_is_put_back(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    toy t = {.clock = &clock, .cost_ns = 400};
+    sample_subject subject = subject_of(&t);
+    subject.before = toy_restore;
+    subject.restores_each_run = true;
+    sample_options options = {.repeats = 9,
+                              .max_repeats = 100,
+                              .min_time_s = 0.5,
+                              .max_time_s = 0.25,
+                              .stopping = stop_when_narrow(0.95, 0.02),
+                              .clock = clock_fake(&clock)};
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_true(series.taken_ns >= 0.5e9 && series.taken_ns < 0.6e9);
+    assert_true(series.n_samples < 60);
+    arena_clear(&a);
+}
+
+/* A least time that there is no time for: the deadline holds, with samples all the same, and the record says that it did. */
+static void the_deadline_bounds_the_least_time(void **state) {
+    (void)state;
+    static const int most[] = {9, 100};
+    for (size_t i = 0; i < countof(most); i++) {
+        fake_clock clock = {.step_ns = 0};
+        toy toys[] = {{.clock = &clock, .cost_ns = 1000}, {.clock = &clock, .cost_ns = 300000}};
+        sample_subject subjects[] = {subject_of(&toys[0]), subject_of(&toys[1])};
+        sample_options options = {.repeats = 9, .max_repeats = most[i], .min_time_s = 3600, .max_time_s = 0.25, .clock = clock_fake(&clock)};
+        options.deadline_ns = clock.now_ns + 2000000000;
+        sample_series series[2];
+        arena a = {0};
+        assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+        assert_true(clock.now_ns < options.deadline_ns + 100000000);
+        for (size_t k = 0; k < 2; k++) {
+            assert_true(series[k].n_samples >= 9);
+            assert_true(series[k].warning_bits & 1u << SAMPLE_DEADLINE);
+            assert_non_null(strstr(series[k].warnings[0], " of 3.6e+03 s"));
+        }
+        arena_clear(&a);
+    }
+}
+
 static void cold_runs_are_timed_alone(void **state) {
     (void)state;
     fake_clock clock = {.step_ns = 20};
@@ -581,6 +659,9 @@ int main(void) {
         cmocka_unit_test(a_stopping_rule_asks_for_more),
         cmocka_unit_test(the_rule_judges_ratios),
         cmocka_unit_test(many_samples_are_short),
+        cmocka_unit_test(least_time_goes_before_the_limit_of_the_rule),
+        cmocka_unit_test(least_time_has_in_it_what_is_put_back),
+        cmocka_unit_test(the_deadline_bounds_the_least_time),
         cmocka_unit_test(cold_runs_are_timed_alone),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(the_real_clock_goes_forward),

@@ -123,10 +123,10 @@ static status warm_up(const sample_subject *subject, const sample_options *optio
     return ASSAY_OK;
 }
 
-/* What a sample should last. */
+/* What a sample should last. Half of the most samples make up the least time: they may turn out shorter than this. */
 static double wanted_ns(const sample_options *options) {
     double by_clock_ns = steps_wanted * clock_step_ns(&options->clock), whole_ns = options->min_time_s * 1e9;
-    return may_ask_for_more(options) ? fmax(by_clock_ns, fmax(short_sample_ns, whole_ns / options->max_repeats))
+    return may_ask_for_more(options) ? fmax(by_clock_ns, fmax(short_sample_ns, whole_ns / fmax(options->repeats, options->max_repeats / 2)))
                                      : fmax(by_clock_ns, whole_ns / options->repeats);
 }
 
@@ -211,12 +211,14 @@ static void take_sample(const sample_subject *subject, const sample_options *opt
         series->result = rewarm(subject, options, last_ns, series);
     }
     double elapsed_ns = 0;
+    int64_t from_ns = clock_now_ns(&options->clock);
     if (series->result == ASSAY_OK) {
         series->result = take(subject, options, series->inner_loops, &elapsed_ns, &series->err);
     }
     if (series->result == ASSAY_OK) {
         double loops = (double)series->inner_loops;
         bool alone = timed_alone(subject, options);
+        series->taken_ns += alone ? (double)(clock_now_ns(&options->clock) - from_ns) : elapsed_ns;
         series->samples_ns[series->n_samples++] =
             alone ? fmax(elapsed_ns / loops - series->clock_cost_ns, least_alone_ns) : elapsed_ns / loops;
     }
@@ -244,22 +246,27 @@ static bool all_enough(const sample_series *series, size_t n, const sample_optio
         compared += i != options->baseline && series[i].result == ASSAY_OK;
     }
     for (size_t i = 0; i < n; i++) {
-        double sampled_ns = 0;
-        for (size_t k = 0; k < series[i].n_samples; k++) {
-            sampled_ns += series[i].samples_ns[k] * (double)series[i].inner_loops;
-        }
-        if (series[i].result != ASSAY_OK) {
-            continue;
-        }
-        bool judged = i != options->baseline || compared == 0;
-        if ((options->cold == NULL && sampled_ns < options->min_time_s * 1e9) ||
-            (judged && !is_enough(&series[i], &series[options->baseline], rule, scratch, ratios))) {
+        bool judged = series[i].result == ASSAY_OK && (i != options->baseline || compared == 0);
+        if (judged && !is_enough(&series[i], &series[options->baseline], rule, scratch, ratios)) {
             return false;
         }
     }
     return true;
 }
 
+/* Whether the samples last as long as they have to; what is put back between them counts, as it does where their length is chosen. */
+static bool lasts(const sample_series *series, const sample_options *options) {
+    return options->cold != NULL || series->taken_ns >= options->min_time_s * 1e9;
+}
+
+static bool all_last(const sample_series *series, size_t n, const sample_options *options) {
+    for (size_t i = 0; i < n; i++) {
+        if (series[i].result == ASSAY_OK && !lasts(&series[i], options)) {
+            return false;
+        }
+    }
+    return true;
+}
 /* One sample of each subject, `first` of them first, or last where it goes backwards; false when the deadline ended it. */
 static bool take_turns(const sample_subject *subjects, size_t n, const sample_options *options, size_t first, bool backwards,
                        sample_series *series) {
@@ -321,16 +328,24 @@ static bool take_first_turns(const sample_subject *subjects, size_t n, const sam
     return !late;
 }
 
+/* Before the deadline a subject has this much for its samples: half of its part, as the search for their length takes the other. */
+static double longest_s(const sample_options *options, size_t n) {
+    double left_ns = (double)(options->deadline_ns - clock_now_ns(&options->clock));
+    return options->deadline_ns != 0 ? fmax(left_ns, 0) * 1e-9 / (2 * (double)n) : INFINITY;
+}
+
 /* Warms all up, each for no longer than its share of the time that is left, of which the rounds have one too. */
 static status prepare_all(arena *a, const sample_subject *subjects, size_t n, const sample_options *options, size_t room,
                           first_round *first, sample_series *series, error *err) {
     for (size_t i = 0; i < n; i++) {
         first->length_ns[i] = (MOST_WARM_UPS + 2) * subjects[i].expected_ns;
     }
+    double least_s = fmin(options->min_time_s, longest_s(options, n));
     choose_order(options, n, first);
     for (size_t k = 0; k < n; k++) {
         size_t i = first->order[k];
         sample_options own = *options;
+        own.min_time_s = least_s;
         int64_t now_ns = clock_now_ns(&options->clock);
         if (options->deadline_ns > now_ns) {
             own.deadline_ns = now_ns + 1 + (options->deadline_ns - now_ns - 1) / (int64_t)(n - k + 1);
@@ -356,7 +371,8 @@ static bool take_rounds(const sample_subject *subjects, size_t n, const sample_o
     int64_t began_ns = clock_now_ns(&options->clock);
     for (size_t round = 0; round < room; round++) {
         bool late = options->max_time_s > 0 && (double)(clock_now_ns(&options->clock) - began_ns) > options->max_time_s * 1e9;
-        if (round >= (size_t)options->repeats && (late || all_enough(series, n, options, &rule, scratch, scratch + room))) {
+        if (round >= (size_t)options->repeats && all_last(series, n, options) &&
+            (late || all_enough(series, n, options, &rule, scratch, scratch + room))) {
             return false;
         }
         tell_begin(options, SAMPLE_ROUND, round);
@@ -416,6 +432,9 @@ static status find_warnings(arena *a, const sample_options *options, bool ended_
     if (ended_by_deadline && s->n_samples < (size_t)options->repeats) {
         TRY(warn(a, s, SAMPLE_DEADLINE,
                  arena_format(a, "time ran out after %zu of %d samples", s->n_samples, options->repeats), err));
+    } else if (ended_by_deadline && !lasts(s, options)) {
+        TRY(warn(a, s, SAMPLE_DEADLINE,
+                 arena_format(a, "time ran out when the samples had lasted %.3g of %.3g s", s->taken_ns * 1e-9, options->min_time_s), err));
     }
     if (s->n_samples == 0) {
         return ASSAY_OK;
@@ -481,8 +500,9 @@ status sample_all(arena *a, const sample_subject *subjects, size_t n, const samp
     if (options->deadline_ns != 0) { /* an eighth of the time, for all of them together */
         first.grace_ns = (double)(options->deadline_ns - clock_now_ns(&options->clock)) / (8 * (double)n);
     }
+    bool is_cut = options->min_time_s > longest_s(options, n); /* samples were made shorter for it, and end when they are as many as asked */
     TRY(prepare_all(a, subjects, n, options, room, &first, series, err));
-    bool ended_by_deadline = take_rounds(subjects, n, options, room, &first, scratch, series);
+    bool ended_by_deadline = take_rounds(subjects, n, options, room, &first, scratch, series) || is_cut;
     for (size_t i = 0; i < n; i++) {
         if (series[i].result == ASSAY_OK && series[i].n_samples == 0) {
             series[i].result = fail(&series[i].err, ASSAY_TIMEOUT, "time ran out before the first sample of %s",

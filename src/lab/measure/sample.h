@@ -52,10 +52,11 @@ typedef struct sample_listener {
 typedef struct sample_options {
     int repeats;         /* samples of each subject, at least 1 */
     int max_repeats;     /* the stopping rule may ask for more, up to this; below `repeats` it means `repeats` */
-    double min_time_s;   /* the samples of one subject together last at least this long: inner loops grow until `repeats` of
-                            them do, or, where the stopping rule may ask for more, rounds go on until they do. Not with cold
-                            caches, where each run is a sample. */
-    double max_time_s;   /* no round beyond `repeats` begins so long after the first; 0: no limit */
+    double min_time_s;   /* the samples of one subject together last at least this long, what is put back between them included,
+                            unless the deadline comes before: inner loops grow until `repeats` of them do, or, where the
+                            stopping rule may ask for more, rounds go on until they do. Not with cold caches, where each run
+                            is a sample. */
+    double max_time_s;   /* so long after the first round the stopping rule is not asked any more; 0: no limit */
     stop_rule stopping;  /* {0}: stop_at_once. Judges each subject's samples over the baseline's of the same rounds */
     size_t baseline;     /* the subject that others are compared with */
     cache_evictor *cold; /* NULL: caches stay warm. Otherwise they are emptied before each run, each timed alone */
@@ -72,7 +73,7 @@ typedef struct sample_options {
     X(DRIFT, "drift")                 /* first and last third differ in median */  \
     X(SPREAD, "spread")               /* the middle 60% span over 10% of the median */ \
     X(OUTLIERS, "outliers")           /* far outside Tukey's fences */             \
-    X(DEADLINE, "deadline")           /* time ran out before all samples were taken */
+    X(DEADLINE, "deadline")           /* time ran out before all samples were taken, or had lasted as long as they had to */
 
 typedef enum sample_warning_code {
 #define SAMPLE_WARNING_ENUM(name, text) SAMPLE_##name,
@@ -87,6 +88,7 @@ typedef struct sample_series {
     error err;              /* filled in when result is not OK */
     double *samples_ns;     /* nanoseconds per RUN, in the order taken; those taken before a failure are kept */
     size_t n_samples;
+    double taken_ns;        /* what the samples took together; with what is put back or emptied for them where runs are timed alone */
     int64_t inner_loops;    /* runs per sample; a sample is the time of them all, divided by it */
     double clock_cost_ns;   /* subtracted from each sample that was timed alone (which stays 1 ns at least); else 0 */
     double warm_ns;         /* the last run of the warm-up */
@@ -100,7 +102,8 @@ typedef struct sample_series {
    its inner loop count, then takes the samples in interleaved rounds. Writes series[0..n) in every case but failure; a
    subject that fails keeps its error and the others go on. Fails with INVALID (no subjects, repeats < 1, min_time_s
    negative or not finite, no such baseline, a clock without function) or OUT_OF_MEMORY only.
-   Where the stopping rule may ask for more samples they are short, a quarter of a millisecond: what else happens on the machine
+   Where the stopping rule may ask for more samples they are short, a quarter of a millisecond (or, for a long least time, as much
+   as makes half of the most samples last so long): what else happens on the machine
    then spoils single samples, which a median does not see, and turns follow each other quickly.
    Warm means warm: a sample that is expected to take under 10 ms begins with runs (after `before`) that are not timed, for
    50 us and one at least, because the subject before it has left its own data in the caches; and with as many more (of 50 us,
