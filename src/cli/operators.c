@@ -191,13 +191,16 @@ static status on_record(void *self, const record *r, const char *line, size_t n,
     return added;
 }
 
-static void on_progress(void *self, size_t point, const operators_point *at) {
+static void on_progress(void *self, const operators_progress *where) {
     sink *s = self;
-    progress_state state = {.done = (int64_t)point,
-                            .label = at->recorded->name,
-                            .sample = at->sample + 1,
-                            .n_samples = at->n_samples,
+    progress_state state = {.done = (int64_t)where->point,
+                            .label = where->at->recorded->name,
+                            .sample = where->at->sample + 1,
+                            .n_samples = where->at->n_samples,
                             .n_failed = s->n_failed,
+                            .stage = where->stage,
+                            .backend = where->backend,
+                            .stage_s = where->stage_s,
                             .width = terminal_width(STDERR_FILENO)};
     progress_draw(&s->bar, &state, clock_now_ns(&s->clock), &s->line);
     flush_line(s);

@@ -304,6 +304,33 @@ static void preparation_is_told(void **state) {
     arena_clear(&a);
 }
 
+/* Each input above ten seconds is counted and the slowest are named, whatever became of it; no time is doubtful for that. */
+static void slow_compiles_are_told(void **state) {
+    (void)state;
+    static const double prepared_ns[] = {9.9e9, 1.12e10, 2.5e10, NAN, 1.3e10, 6.1e10};
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    for (size_t i = 0; i < countof(prepared_ns); i++) {
+        deal(&d, "aten.x", (int64_t)i, "eager", 100, 1);
+        d.records[d.n - 1].prepare_ns = prepared_ns[i];
+        assert_int_equal(record_warn_of_compile(&a, &d.records[d.n - 1], NULL), ASSAY_OK);
+        assert_int_equal(d.records[d.n - 1].n_warnings, prepared_ns[i] > 1e10 ? 1 : 0);
+    }
+    assert_string_equal(d.records[1].warnings[0], "slow_compile: preparing took 11.2 s");
+    assert_int_equal(operators_group_make(&a, d.records, 3, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_report(&a, &g, &(operators_report_options){0}, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "\n    slow compile, 2 x: aten.x[2] in 25 s, aten.x[1] in 11.2 s\n"));
+    assert_null(strstr(out.data, "doubtful"));
+    text_reset(&out);
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_report(&a, &g, &(operators_report_options){0}, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "slow compile, 4 x: aten.x[5] in 61 s, aten.x[2] in 25 s, aten.x[4] in 13 s, others in the records\n"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
 static void many_reasons_are_counted_not_dropped(void **state) {
     (void)state;
     deck d = {.n = 0};
@@ -476,6 +503,7 @@ int main(void) {
         cmocka_unit_test(few_samples_prove_nothing),
         cmocka_unit_test(one_input_of_few_samples_hides_no_verdict),
         cmocka_unit_test(preparation_is_told),
+        cmocka_unit_test(slow_compiles_are_told),
         cmocka_unit_test(many_reasons_are_counted_not_dropped),
         cmocka_unit_test(a_table_fits_its_terminal),
         cmocka_unit_test(columns_that_are_there_are_explained),

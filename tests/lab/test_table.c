@@ -255,7 +255,9 @@ static void progress_is_drawn_seldom_and_cleaned(void **state) {
     text_reset(&out);
     progress_draw(&p, &now, 15 * second + second / 20, &out); /* too soon */
     assert_int_equal(out.length, 0);
-    progress_draw(&p, &now, 15 * second + second / 9, &out);
+    progress_draw(&p, &now, 15 * second + second / 9, &out); /* the same line */
+    assert_int_equal(out.length, 0);
+    progress_draw(&p, &now, 16 * second, &out);
     assert_int_not_equal(out.length, 0);
     text_reset(&out);
     progress_hide(&p, &out);
@@ -274,6 +276,25 @@ static void progress_is_drawn_seldom_and_cleaned(void **state) {
     text_reset(&out);
     progress_draw(&p, &now, 90 * second, &out);
     assert_int_equal(out.length, 0);
+    text_clear(&out);
+}
+
+static void a_long_stage_is_named(void **state) {
+    (void)state;
+    const int64_t second = 1000000000;
+    progress p = progress_make(2, true, false, 0);
+    text out = {0};
+    progress_state now = {.label = "aten.mm.default", .sample = 1, .n_samples = 2, .stage = "preparing", .backend = "inductor", .stage_s = 2.5, .width = 120};
+    progress_draw(&p, &now, second, &out);
+    assert_null(strstr(out.data, "preparing"));
+    text_reset(&out);
+    now.stage_s = 14.2;
+    progress_draw(&p, &now, 2 * second, &out);
+    assert_non_null(strstr(out.data, "aten.mm.default  1/2  preparing on inductor, 0:14"));
+    text_reset(&out);
+    now = (progress_state){.label = "aten.mm.default", .stage = "running the reference", .stage_s = 75, .width = 120};
+    progress_draw(&p, &now, 3 * second, &out);
+    assert_non_null(strstr(out.data, "aten.mm.default  running the reference, 1:15"));
     text_clear(&out);
 }
 
@@ -299,6 +320,7 @@ int main(void) {
         cmocka_unit_test(widths_are_of_what_is_seen),
         cmocka_unit_test(colour_follows_its_rules),
         cmocka_unit_test(progress_is_drawn_seldom_and_cleaned),
+        cmocka_unit_test(a_long_stage_is_named),
         cmocka_unit_test(time_left_is_proportional),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,7 +155,9 @@ typedef struct supervisor {
     record_reader reader;
     worker_options worker;
     operators_outcome *out;
+    lab_clock clock;
     int64_t begun;  /* the point that the worker was last heard to be at */
+    int64_t stage_ns; /* since when its stage lasts */
     bool *arrived;  /* per backend: its record of that point is here */
     bool *excluded; /* per backend: it is done with the job's first point */
     text *held;     /* per backend: the record of a trial */
@@ -185,6 +187,18 @@ static status hold(supervisor *s, size_t b, const worker_message *message, error
     return s->held[b].failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a record") : ASSAY_OK;
 }
 
+static void tell_progress(const supervisor *s, size_t point) {
+    const point_progress *now = s->j->progress;
+    const int32_t b = now->backend, stage = now->stage; /* the worker writes them meanwhile */
+    bool is_one = b >= 0 && (size_t)b < s->j->options->n_backends && stage != STAGE_MEASURE; /* which takes turns */
+    const operators_progress where = {.point = point,
+                                      .at = &s->j->points[point],
+                                      .stage = point_stage_text(stage),
+                                      .backend = is_one ? s->j->names[b].name : NULL,
+                                      .stage_s = (double)(clock_now_ns(&s->clock) - s->stage_ns) * 1e-9};
+    s->events->on_progress(s->events->arg, &where);
+}
+
 static status on_message(void *self, const worker_message *message, error *err) {
     supervisor *s = self;
     if (message->kind == WORKER_BEGIN) {
@@ -192,7 +206,8 @@ static status on_message(void *self, const worker_message *message, error *err) 
             forget_arrivals(s);
         }
         s->begun = message->point;
-        s->events->on_progress(s->events->arg, (size_t)message->point, &s->j->points[message->point]);
+        s->stage_ns = clock_now_ns(&s->clock);
+        tell_progress(s, (size_t)message->point);
         return ASSAY_OK;
     }
     record r;
@@ -205,7 +220,7 @@ static void on_idle(void *self) {
     supervisor *s = self;
     size_t i = (size_t)s->j->progress->point;
     if (i < s->j->n_points) {
-        s->events->on_progress(s->events->arg, i, &s->j->points[i]);
+        tell_progress(s, i);
     }
 }
 
@@ -242,6 +257,7 @@ static status run_worker(supervisor *s, int32_t alone, worker_outcome *outcome, 
     s->j->progress->point = (int64_t)s->j->first;
     s->j->progress->backend = -1;
     s->j->progress->stage = STAGE_START;
+    s->stage_ns = clock_now_ns(&s->clock);
     status result = worker_run(&s->worker, worker_body_of_job, s->j, outcome, err);
     s->j->alone = -1;
     s->out->workers++;
@@ -380,6 +396,7 @@ status operators_run(arena *memory, const operators_options *options, const oper
                     .events = events,
                     .reader = {.memory = memory},
                     .out = &outcome,
+                    .clock = clock_monotonic(),
                     .begun = -1,
                     .arrived = arrived,
                     .excluded = excluded,

@@ -93,10 +93,19 @@ bool operators_is_same_backend(const char *a, const char *b);
    message. INVALID: two of one name; the baseline is not among them (the nearest name is told). Fails with what opening fails with. */
 status operators_probe(arena *memory, const operators_options *options, const operators_backend **backends, error *err);
 
+/* Where a run is. */
+typedef struct operators_progress {
+    size_t point;
+    const operators_point *at;
+    const char *stage;   /* what is being done: "preparing" */
+    const char *backend; /* on which one; NULL: none in particular */
+    double stage_s;      /* for how long */
+} operators_progress;
+
 /* What the caller hears of a run, on its own thread. A failure from on_record ends the run with that failure. */
 typedef struct operators_events {
     status (*on_record)(void *arg, const record *r, const char *line, size_t n, error *err);
-    void (*on_progress)(void *arg, size_t point, const operators_point *at); /* also from time to time while one lasts */
+    void (*on_progress)(void *arg, const operators_progress *where); /* also from time to time while a point lasts */
     void *arg;
 } operators_events;
 

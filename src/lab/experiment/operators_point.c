@@ -466,6 +466,7 @@ status point_run(arena *memory, const point_context *context, const operators_po
             result = result == ASSAY_OK ? enter(&p, STAGE_RELEASE, (int32_t)b, err) : result;
             p.plans[b]->release(p.plans[b]);
         }
+        result = result == ASSAY_OK ? record_warn_of_compile(memory, &records[b], err) : result;
         records[b].elapsed_s = (double)(clock_now_ns(&context->clock) - from) * 1e-9;
     }
     context->progress->backend = -1;

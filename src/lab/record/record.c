@@ -21,6 +21,23 @@ const char *record_status_text(record_status s) {
     return (size_t)s < countof(status_names) ? status_names[s] : "unknown";
 }
 
+status record_warn_of_compile(arena *a, record *r, error *err) {
+    if (!(r->prepare_ns > RECORD_SLOW_COMPILE_NS)) {
+        return ASSAY_OK;
+    }
+    const char **warnings = arena_make(a, r->n_warnings + 1, sizeof *warnings);
+    char *warning = arena_format(a, "slow_compile: preparing took %.3g s", r->prepare_ns * 1e-9);
+    if (warnings == NULL || warning == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a warning");
+    }
+    for (size_t i = 0; i < r->n_warnings; i++) {
+        warnings[i] = r->warnings[i];
+    }
+    warnings[r->n_warnings++] = warning;
+    r->warnings = warnings;
+    return ASSAY_OK;
+}
+
 /* `machine` is shared between records and is therefore no field of the table; it is written and read by hand. */
 const record RECORD_EMPTY = {.schema_version = RECORD_SCHEMA_VERSION,
                              .kind = "operator",

@@ -109,6 +109,12 @@ status record_summarise(record *r, error *err);
    compare, or a sample is 0. OUT_OF_MEMORY. */
 status record_compare(const record *r, const record *baseline, record_speedup *out, error *err);
 
+/* Preparing that takes longer than this is told: what prepares so long is a compiler, and times leave it out. */
+#define RECORD_SLOW_COMPILE_NS 10e9
+
+/* Adds a warning, "slow_compile: preparing took 11.2 s", where prepare_ns is above that. OUT_OF_MEMORY: r is untouched. */
+status record_warn_of_compile(arena *a, record *r, error *err);
+
 /* Appends r as one line of JSON with its newline. NaN and infinities are written as null. Out of memory shows in
    out->failed. Rates and medians are written as they are in r. */
 void record_write(const record *r, text *out);

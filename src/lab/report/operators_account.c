@@ -111,6 +111,37 @@ static status add_preparation(arena *a, const operators_group *g, size_t backend
     return ASSAY_OK;
 }
 
+/* The inputs that took longest to make ready, where that is told of each. */
+static void add_slow_compiles(const operators_group *g, size_t backend, text *out) {
+    enum { MOST = 3 };
+    const record *slowest[MOST] = {NULL};
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_rows; i++) {
+        for (size_t k = 0; k < g->rows[i].n_samples; k++) {
+            const record *r = g->rows[i].samples[k].by_backend[backend];
+            if (r == NULL || !(r->prepare_ns > RECORD_SLOW_COMPILE_NS)) {
+                continue;
+            }
+            n++;
+            for (size_t at = 0; at < MOST && r != NULL; at++) {
+                if (slowest[at] == NULL || r->prepare_ns > slowest[at]->prepare_ns) {
+                    const record *next = slowest[at];
+                    slowest[at] = r;
+                    r = next;
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i < MOST && slowest[i] != NULL; i++) {
+        if (i == 0) {
+            text_addf(out, "    slow compile, %zu x: ", n);
+        }
+        text_addf(out, "%s%s[%lld] in %.3g s", i > 0 ? ", " : "", slowest[i]->operator_name, (long long)slowest[i]->sample_index,
+                  slowest[i]->prepare_ns * 1e-9);
+    }
+    text_add(out, n > MOST ? ", others in the records\n" : n > 0 ? "\n" : "");
+}
+
 /* What a compiler cut the work into, beside the least there can be: a kernel for each input. */
 static void add_traffic(const operators_group *g, size_t backend, text *out) {
     double moved = 0, least = 0;
@@ -155,6 +186,7 @@ status operators_account(arena *a, const operators_group *g, const operators_tot
         TRY(add_preparation(a, g, b, out, err));
         add_traffic(g, b, out);
         text_add_char(out, '\n');
+        add_slow_compiles(g, b, out);
         for (int s = RECORD_OK + 1; s < RECORD_STATUS_COUNT; s++) {
             TRY(add_reasons(a, g, b, (record_status)s, most, out, err));
         }
@@ -169,9 +201,9 @@ status operators_account(arena *a, const operators_group *g, const operators_tot
 
 enum { MOST_WARNINGS = 16 };
 
-/* A sample far from the others does not move their median, which the table has. */
+/* A sample far from the others does not move their median, which the table has, nor does what preparing took. */
 static bool is_doubt(const char *warning) {
-    return strncmp(warning, "outliers:", strlen("outliers:")) != 0;
+    return !text_starts_with(warning, "outliers:") && !text_starts_with(warning, "slow_compile:");
 }
 
 /* A record's warning begins with its name: "spread: the middle 60% ...". */

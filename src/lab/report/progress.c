@@ -2,12 +2,14 @@
 /* Draws the progress line. */
 #include "lab/report/progress.h"
 
+#include "base/hash.h"
 #include "lab/report/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const int64_t draw_every_ns = 100000000;
+static const double long_stage_s = 3; /* what takes longer is said to go on */
 enum { BAR_COLUMNS = 24, DEFAULT_WIDTH = 80, LABEL_LEAST = 8 };
 
 progress progress_make(int64_t total, bool live, bool color, int64_t now_ns) {
@@ -54,6 +56,10 @@ static void add_tail(text *out, const progress *p, const progress_state *state, 
         text_addf(out, "  %s%lld failed%s", p->color ? "\033[31m" : "", (long long)state->n_failed,
                   p->color ? "\033[0m" : "");
     }
+    if (state->stage != NULL && state->stage_s >= long_stage_s) {
+        text_addf(out, "  %s%s%s, ", state->stage, state->backend != NULL ? " on " : "", state->backend != NULL ? state->backend : "");
+        add_duration(out, state->stage_s);
+    }
     double eta_s = progress_eta_s(p, now_ns);
     if (eta_s >= 0) {
         text_add(out, "  ETA ");
@@ -93,10 +99,17 @@ void progress_draw(progress *p, const progress_state *state, int64_t now_ns, tex
     if (!p->live || (p->shown && !at_end && now_ns - p->drawn_ns < draw_every_ns)) {
         return;
     }
-    text_add(out, "\r\033[K");
-    add_line(out, p, state, now_ns);
+    text line = {0};
+    add_line(&line, p, state, now_ns);
+    uint64_t hash = hash_bytes(text_get(&line), line.length, 0);
+    if (!p->shown || hash != p->drawn_hash) {
+        text_add(out, "\r\033[K");
+        text_add_bytes(out, text_get(&line), line.length);
+    }
+    text_clear(&line);
     p->shown = true;
     p->drawn_ns = now_ns;
+    p->drawn_hash = hash;
 }
 
 void progress_hide(progress *p, text *out) {

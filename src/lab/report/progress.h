@@ -15,6 +15,7 @@ typedef struct progress {
     int64_t done;
     int64_t start_ns;
     int64_t drawn_ns;    /* when it was drawn last */
+    uint64_t drawn_hash; /* and as what */
     bool shown;          /* there is a line to clean */
     bool live;           /* false: every call appends nothing */
     bool color;
@@ -29,10 +30,13 @@ typedef struct progress_state {
     const char *label;      /* the operator; cut to fit; NULL: none */
     int64_t sample, n_samples; /* 1-based within the operator; n_samples 0: not shown */
     int64_t n_failed;       /* shown when it is not 0 */
+    const char *stage;      /* what is being done, "preparing", shown once it has taken a while; NULL: not known */
+    const char *backend;    /* on which backend; NULL: none in particular */
+    double stage_s;         /* since when */
     int width;              /* columns of the terminal now (terminal_width); 0: 80 */
 } progress_state;
 
-/* Appends the line, drawn over the last one, when 100 ms have passed since or when it is the first or the end
+/* Appends the line, drawn over the last one, when 100 ms have passed since and it is another, or when it is the first or the end
    (done = total). */
 void progress_draw(progress *p, const progress_state *state, int64_t now_ns, text *out);
 
