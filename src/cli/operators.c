@@ -101,8 +101,9 @@ static const char *plural(size_t n) {
     return n == 1 ? "" : "s";
 }
 
-static void print_points(const op_table *table, const operators_command *o, const operators_point *points, size_t n) {
-    size_t n_wrong = 0, n_large = 0;
+/* False where a run would end with failures: what is unknown or too large is none. */
+static bool print_points(const op_table *table, const operators_command *o, const operators_point *points, size_t n) {
+    size_t n_wrong = 0, n_large = 0, n_failing = 0;
     for (size_t i = 0; i < n; i++) {
         arena memory = {0};
         const char *reason = NULL;
@@ -119,6 +120,7 @@ static void print_points(const op_table *table, const operators_command *o, cons
         text_clear(&out);
         n_large += checked == ASSAY_TOO_LARGE;
         n_wrong += checked != ASSAY_OK && checked != ASSAY_TOO_LARGE;
+        n_failing += checked != ASSAY_OK && checked != ASSAY_TOO_LARGE && checked != ASSAY_UNSUPPORTED;
         arena_clear(&memory);
     }
     size_t n_well = n - n_wrong - n_large;
@@ -130,6 +132,7 @@ static void print_points(const op_table *table, const operators_command *o, cons
         printf(", %zu would be skipped", n_large);
     }
     putchar('\n');
+    return n_failing == 0;
 }
 
 /* --- the run -------------------------------------------------------------------------------------------------------------------- */
@@ -206,25 +209,30 @@ static void on_progress(void *self, const operators_progress *where) {
     flush_line(s);
 }
 
-/* What is shown without the table still says what the exit code is about. */
+/* What is shown without the table still says what the exit code is about, and that there is nothing to see in the files. */
 static void say_failures(const sink *s, int code) {
     static const struct {
         record_status status;
         const char *words;
-    } kinds[] = {{RECORD_FAILED, "failed"}, {RECORD_TIMEOUT, "ran out of time"}, {RECORD_MISMATCH, "differed from the reference"}};
+    } kinds[] = {{RECORD_FAILED, "failed"}, {RECORD_TIMEOUT, "ran out of time"}, {RECORD_MISMATCH, "differed from the reference"},
+                 {RECORD_SKIPPED, "skipped"}, {RECORD_UNSUPPORTED, "unsupported"}};
+    enum { N_BAD = 3 };
     size_t counts[RECORD_STATUS_COUNT] = {0};
     const record *first = NULL;
     for (size_t i = 0; i < s->n; i++) {
-        const record *r = &s->records[i];
-        counts[r->status]++;
-        bool is_bad = r->status == RECORD_FAILED || r->status == RECORD_TIMEOUT || r->status == RECORD_MISMATCH;
-        first = first == NULL && is_bad ? r : first;
+        counts[s->records[i].status]++;
     }
-    if (first == NULL) {
+    bool any_bad = counts[RECORD_FAILED] + counts[RECORD_TIMEOUT] + counts[RECORD_MISMATCH] > 0;
+    if (s->n == 0 || (!any_bad && counts[RECORD_OK] > 0)) {
         return;
     }
-    fprintf(stderr, "assay operators: of %zu result%s", s->n, plural(s->n));
-    for (size_t i = 0, n = 0; i < countof(kinds); i++) {
+    for (size_t i = 0; i < s->n && first == NULL; i++) {
+        const record_status how = s->records[i].status;
+        bool is_bad = how == RECORD_FAILED || how == RECORD_TIMEOUT || how == RECORD_MISMATCH;
+        first = is_bad || !any_bad ? &s->records[i] : NULL;
+    }
+    fprintf(stderr, any_bad ? "assay operators: of %zu result%s" : "assay operators: nothing ran, of %zu result%s", s->n, plural(s->n));
+    for (size_t i = any_bad ? 0 : N_BAD, n = 0; i < (any_bad ? N_BAD : countof(kinds)); i++) {
         if (counts[kinds[i].status] > 0) {
             fprintf(stderr, "%s %zu %s", n++ > 0 ? "," : "", counts[kinds[i].status], kinds[i].words);
         }
@@ -298,8 +306,8 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
         return cli_fail("operators", &err, EXIT_USAGE);
     }
     if (o->dry_run) {
-        print_points(table, o, points, n);
-        return set->n_diagnostics > 0 ? EXIT_USAGE : EXIT_OK;
+        bool is_well = print_points(table, o, points, n);
+        return !is_well ? EXIT_FAILED : set->n_diagnostics > 0 ? EXIT_USAGE : EXIT_OK;
     }
     sink s = {.memory = memory, .o = o};
     operators_outcome outcome = {0};

@@ -25,8 +25,9 @@ RECORD = [
     ("cnt: 1, ((T([2, 3], f32), T([3, 4], f32), 1), {})", "failed", ":3:43:"),
     ("cnt: 1, ((T([2, 3], f32), 'a'), {})", "failed", ":3:27:"),
     ("cnt: 1, ((T([2, 3], f32), T([3, 4], f32)), {'mta2': 1})", "failed", ":3:"),
-    ("cnt: 1, ((T([2, 3], f32), T([5, 4], f32)), {})", "failed", "mm.default"),
-    ("cnt: 1, ((T([2, 3], f32), T([3, 4], i64)), {})", "failed", "mm.default"),
+    ("cnt: 1, ((T([2, 3], f32), T([5, 4], f32)), {})", "failed", ":3:10: mm.default: expected shapes"),
+    ("cnt: 1, ((T([2, 3], f32), T([3, 4], i64)), {})", "failed", ":3:10: mm.default"),
+    ("cnt: 1, ((T([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], f32), T([3, 4], f32)), {})", "unsupported", ":3:11: mm.default"),
 ]
 GOOD = "Operator: aten.mm.default\ncnt: 2, ((T([2, 3], f32), T([3, 4], f32)), {})\n"
 

@@ -236,11 +236,13 @@ class Outputs(Case):
                                     "Operator: aten.relu.default\ncnt: 1, ((T([4], f32),), {})\ncnt: 1, ((T([4], f32), 1), {})\n"
                                     "cnt: 1, ((T([4000, 1000], f32),), {})\n"
                                     "Operator: aten.mm.default\ncnt: 1, ((T([4, 5], f32), T([4, 5], f32)), {})\ncnt: 1, ((T([4, -5], f32), T([4, 5], f32)), {})\n")
-        done = self.run_assay("operators", "--inputs", bad, "--dry-run", "--max-memory", "30MB", code=None)
+        done = self.run_assay("operators", "--inputs", bad, "--dry-run", "--max-memory", "30MB", code=1)
         self.assertEqual(done.stdout.splitlines()[-1], "1 input would be measured, 4 cannot be, 1 would be skipped")
         for said in ("    cannot be measured: ", "bad.txt:1:11: no operator is called aten.rleu.default; did you mean 'aten.relu.default'?",
-                     "    would be skipped: needs about "):
+                     "    would be skipped: needs about ", "bad.txt:8:10: mm.default: expected "):
             self.assertIn(said, done.stdout)
+        self.run_assay("operators", "--inputs", bad, "--dry-run", "--op", "*rleu*") # which a run does not fail for, nor for memory
+        self.run_assay("operators", "--inputs", bad, "--dry-run", "--start-idx", "2", "--max-memory", "10MB")
         records = [r["status"] for r in self.records("--inputs", bad, "--max-memory", "30MB", code=None)]
         self.assertEqual((records.count("ok"), records.count("skipped")), (1, 1))
         well = self.run_it("--dry-run").stdout
@@ -256,6 +258,12 @@ class Outputs(Case):
         done = self.run_it("--quiet", "--op", "relu", "--backend", plugin("run_crashes"), "--backend", plugin("wrong_result"), code=4)
         self.assertIn("of 6 results 2 failed, 2 differed from the reference (exit code 4), the first aten.relu.default[0] on run_crashes: ", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_quiet_tells_where_nothing_ran(self):
+        done = self.run_it("--quiet", "--op", "relu", "--max-memory", "100")
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Aassay operators: nothing ran, of 2 results 2 skipped \(exit code 0\), the first aten\.relu\.default\[0\] on "
+                                      r"reference: needs about .*\n\Z")
 
     def test_failures_are_told_where_no_table_is(self):
         for option in ("--csv", "--jsonl"):

@@ -84,7 +84,7 @@ status bind_tensor_form(const literal *value, const bind_options *options, tenso
     dtype t = map_dtype(options, from->dtype);
     int ndim = (int)from->n_dims;
     if (from->n_dims > TENSOR_MAX_DIMS) {
-        return fail(err, ASSAY_TOO_LARGE, "expected at most %d dimensions, got %zu", TENSOR_MAX_DIMS, from->n_dims);
+        return fail(err, ASSAY_UNSUPPORTED, "expected at most %d dimensions, got %zu", TENSOR_MAX_DIMS, from->n_dims);
     }
     if (options->channels_last && ndim == 4) {
         return tensor_init_permuted(out, t, ndim, from->shape, (const int[]){0, 2, 3, 1}, err);

@@ -17,6 +17,8 @@ status workload_read(arena *memory, const op_table *table, const op *o, const in
         TRY(graph_read(memory, table, in->graph, strlen(in->graph), options, &made.g, err));
     } else {
         TRY(bind_call(memory, o, in->args, in->kwargs, options, &made.bound, err));
+        made.line = in->args->line;
+        made.column = in->args->column;
     }
     *w = made;
     outputs_init(&w->inferred); /* its list lies in itself */
@@ -72,13 +74,23 @@ static status check_bytes(double needed, memory_limit most, error *err) {
                 text_of_bytes(wants, needed), text_of_bytes(has, most.bytes), most.from);
 }
 
+/* Shapes that do not go together are the whole call's fault, and stand where it begins. */
+static status infer(workload *w, error *err) {
+    status result = op_infer(&w->bound.call, &w->inferred, err);
+    if (result != ASSAY_OK && err != NULL && err->line == 0) {
+        err->line = w->line;
+        err->column = w->column;
+    }
+    return result;
+}
+
 /* Shapes first, memory after: an input that does not fit is known before a byte is taken. Where the shape depends on values,
    inputs must come first. */
 status workload_check(workload *w, int n_plans, bool checks, memory_limit most, error *err) {
     if (w->is_graph) {
         return check_bytes(graph_bytes(w, n_plans, checks), most, err);
     }
-    status inferred = op_infer(&w->bound.call, &w->inferred, err);
+    status inferred = infer(w, err);
     if (inferred != ASSAY_OK && inferred != ASSAY_UNSUPPORTED) {
         return inferred;
     }
@@ -91,7 +103,7 @@ static status fill_call(arena *memory, workload *w, uint64_t seed, error *err) {
     call->seed = seed;
     TRY(op_fill_inputs(call, seed, err));
     outputs_clear(&w->inferred); /* once more with memory behind it: views now have something to share */
-    TRY(op_infer(call, &w->inferred, err));
+    TRY(infer(w, err));
     op_cost_of(call, &w->inferred, &w->cost);
     return graph_of_call(memory, call, &w->inferred, &w->g, err);
 }

@@ -25,6 +25,7 @@ typedef struct workload {
     pristine kept; /* likewise: what a run writes among the inputs */
     bound_call bound; /* of a call */
     outputs inferred; /* likewise */
+    int32_t line, column; /* likewise: where its arguments begin */
 } workload;
 
 /* Text to shapes: a graph is read, the call of o is bound. No memory yet. Errors as of graph_read and bind_call, with line and
@@ -32,8 +33,8 @@ typedef struct workload {
 status workload_read(arena *memory, const op_table *table, const op *o, const input *in, const bind_options *options,
                      workload *w, error *err);
 
-/* Whether workload_fill would find the shapes right and enough memory; takes none. TOO_LARGE, or as of op_infer. A shape that depends on
-   values is not known yet: what it needs is taken for a multiple of the inputs. */
+/* Whether workload_fill would find the shapes right and enough memory; takes none. TOO_LARGE, or as of op_infer, with line and column. A shape that
+   depends on values is not known yet: what it needs is taken for a multiple of the inputs. */
 status workload_check(workload *w, int n_plans, bool checks, memory_limit most, error *err);
 
 /* Gives the inputs memory and valid values, and the graph its shapes. TOO_LARGE beyond `most`, before anything is taken;
