@@ -22,6 +22,17 @@ static const char *set_variable(const char *name) {
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+/* Who named no suite, or a wrong place for them, sees which one it was. */
+static const char *source_of(arena *memory, const operators_command *o, const suite *which) {
+    if (which == NULL) {
+        size_t n_more = o->inputs.n - 1;
+        return n_more > 0 ? arena_format(memory, "inputs %s and %zu more", o->inputs.items[0], n_more)
+                          : arena_format(memory, "inputs %s", o->inputs.items[0]);
+    }
+    bool is_second = o->suite == NULL && which->folder == NULL;
+    return arena_format(memory, "suite %s%s", which->name, is_second ? " (torchbench was not found)" : "");
+}
+
 static status read_inputs(arena *memory, operators_command *o, inputs *set, error *err) {
     text repro = {0};
     operators_repro *say = &o->run.repro;
@@ -35,6 +46,9 @@ static status read_inputs(arena *memory, operators_command *o, inputs *set, erro
         text_addf(&repro, "--suite %s", which->name);
         say->suites_place = which->folder != NULL ? set_variable("ASSAY_SUITES") : NULL;
         result = result == ASSAY_OK ? suites_read(set, which, search, err) : result;
+        o->source = source_of(memory, o, which);
+    } else {
+        o->source = source_of(memory, o, NULL);
     }
     for (size_t i = 0; result == ASSAY_OK && i < o->inputs.n; i++) {
         text_add(&repro, i > 0 ? " --inputs " : "--inputs ");

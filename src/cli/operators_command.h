@@ -10,6 +10,7 @@
 /* Texts are borrowed from argv. */
 typedef struct operators_command {
     const char *suite;
+    const char *source; /* what the inputs turned out to be, for the report: "suite embedded"; the run fills it */
     cli_list inputs, ops, skips, backends;
     operators_options run;
     const char *csv, *jsonl;

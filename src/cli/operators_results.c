@@ -203,7 +203,9 @@ static status write_csv(const results *r, arena *memory, const operators_group *
 
 static status print_table(const results *r, arena *memory, const operators_group *group, error *err) {
     text out = {0};
-    operators_report_options shown = {.color = terminal_color(r->o->color, STDOUT_FILENO), .max_width = terminal_width(STDOUT_FILENO)};
+    operators_report_options shown = {.color = terminal_color(r->o->color, STDOUT_FILENO), .max_width = terminal_width(STDOUT_FILENO),
+                                      .source = r->o->source,
+                                      .checked = r->o->run.check_accuracy};
     status result = operators_report(memory, group, &shown, &out, err);
     result = result == ASSAY_OK ? write_text("-", &out, err) : result;
     text_clear(&out);

@@ -166,6 +166,62 @@ static void means_are_over_common_inputs(void **state) {
     arena_clear(&a);
 }
 
+/* Of three inputs one is refused by p, another by q: what stands in one row is of the third. */
+static void times_of_a_row_are_of_the_same_inputs(void **state) {
+    (void)state;
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    for (int i = 0; i < 3; i++) {
+        deal(&d, "aten.x", i, "eager", 1000 * pow(10, i), 1);
+        i == 0 ? deal_failure(&d, "aten.x", i, "p", RECORD_UNSUPPORTED, "no") : deal(&d, "aten.x", i, "p", 2000 * pow(10, i), 1);
+        i == 1 ? deal_failure(&d, "aten.x", i, "q", RECORD_UNSUPPORTED, "no") : deal(&d, "aten.x", i, "q", 4000 * pow(10, i), 1);
+    }
+    deal(&d, "aten.y", 0, "eager", 1000, 1);
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    static const double expected[] = {1e5, 2e5, 4e5};
+    for (size_t b = 0; b < 3; b++) {
+        double median_ns;
+        assert_int_equal(operators_common_median_ns(&a, &g, &g.rows[0], b, &median_ns, NULL), ASSAY_OK);
+        assert_true(median_ns == expected[b]);
+    }
+    assert_int_equal(operators_report(&a, &g, &(operators_report_options){0}, &out, NULL), ASSAY_OK);
+    print_message("%s", out.data);
+    assert_non_null(strstr(out.data, "aten.x                                    1/3    100   200   400 "));
+    assert_non_null(strstr(out.data, "aten.y                                      1    1.0     - "));
+    assert_non_null(strstr(out.data, "Times are medians over an operator's inputs that ran on all backends; "));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+static void the_report_says_what_was_measured(void **state) {
+    (void)state;
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    for (int i = 0; i < 2; i++) {
+        deal(&d, "aten.x", i, "eager", 1000, 1);
+        d.records[i].dtype = i == 0 ? "f32" : "as-recorded";
+        d.records[i].cache = "warm";
+        d.records[i].threads = 2;
+    }
+    assert_int_equal(operators_group_make(&a, d.records, 1, &g, NULL), ASSAY_OK);
+    operators_report_options shown = {.source = "suite embedded", .checked = true};
+    assert_int_equal(operators_report(&a, &g, &shown, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "\nSuite embedded, f32, 2 threads, warm caches, every result checked\nTimes are medians"));
+    text_reset(&out);
+    d.records[0].threads = 1;
+    d.records[0].channels_last = true;
+    assert_int_equal(operators_group_make(&a, d.records, 2, &g, NULL), ASSAY_OK);
+    shown = (operators_report_options){.source = "inputs a\x1b.txt"};
+    assert_int_equal(operators_report(&a, &g, &shown, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "\nInputs a?.txt, f32 and as-recorded, 1 thread, warm caches, channels last, results not checked\nTimes are"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
 static void the_table_tells_all(void **state) {
     (void)state;
     deck d;
@@ -498,6 +554,8 @@ int main(void) {
         cmocka_unit_test(nanoseconds_keep_their_digits),
         cmocka_unit_test(two_backends_are_compared_with_each_other),
         cmocka_unit_test(means_are_over_common_inputs),
+        cmocka_unit_test(times_of_a_row_are_of_the_same_inputs),
+        cmocka_unit_test(the_report_says_what_was_measured),
         cmocka_unit_test(the_table_tells_all),
         cmocka_unit_test(verdicts_follow_the_rounds),
         cmocka_unit_test(few_samples_prove_nothing),

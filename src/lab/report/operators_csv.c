@@ -41,31 +41,12 @@ static void add_header(csv_writer *w, const operators_group *g) {
     csv_end_row(w);
 }
 
-static bool ran_anywhere(const operators_row *row, size_t backend) {
-    for (size_t i = 0; i < row->n_samples; i++) {
-        if (!isnan(operators_time_ns(row->samples[i].by_backend[backend]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Did this input run on every backend that the operator ran on at all? Means over other inputs could not be compared. */
-static bool is_common(const operators_group *g, const operators_row *row, const operators_sample *sample) {
-    for (size_t b = 0; b < g->n_backends; b++) {
-        if (isnan(operators_time_ns(sample->by_backend[b])) && ran_anywhere(row, b)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static double mean_seconds(const operators_group *g, const operators_row *row, size_t backend) {
     double sum_ns = 0;
     size_t n = 0;
     for (size_t i = 0; i < row->n_samples; i++) {
         double time_ns = operators_time_ns(row->samples[i].by_backend[backend]);
-        if (!isnan(time_ns) && is_common(g, row, &row->samples[i])) {
+        if (!isnan(time_ns) && operators_is_common(g, row, &row->samples[i])) {
             sum_ns += time_ns;
             n++;
         }

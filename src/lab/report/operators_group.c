@@ -177,11 +177,32 @@ double operators_time_ns(const record *r) {
     return r != NULL && r->status == RECORD_OK && r->median_ns > 0 && isfinite(r->median_ns) ? r->median_ns : NAN;
 }
 
+static bool ran_anywhere(const operators_row *row, size_t backend) {
+    for (size_t i = 0; i < row->n_samples; i++) {
+        if (!isnan(operators_time_ns(row->samples[i].by_backend[backend]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool operators_is_common(const operators_group *g, const operators_row *row, const operators_sample *sample) {
+    bool ran = false;
+    for (size_t b = 0; b < g->n_backends; b++) {
+        bool has_time = !isnan(operators_time_ns(sample->by_backend[b]));
+        if (!has_time && ran_anywhere(row, b)) {
+            return false;
+        }
+        ran = ran || has_time;
+    }
+    return ran;
+}
+
 static const double CONFIDENCE = 0.95;
 
-/* Half of the median's 95% interval over the median; NaN without samples. */
+/* Half of the median's 95% interval over the median; NaN where there are no two samples to differ. */
 static double noise_of(const record *r, double *scratch) {
-    if (r->n_samples == 0) {
+    if (r->n_samples < 2) {
         return NAN;
     }
     memcpy(scratch, r->samples_ns, r->n_samples * sizeof *scratch);
@@ -284,6 +305,22 @@ status operators_figures_of(arena *a, const operators_row *row, size_t backend, 
     f.step_speedup = f.n_pairs > 0 ? other_sum / own_sum : NAN;
     add_quantiles(&f, &w);
     *out = f;
+    return ASSAY_OK;
+}
+
+status operators_common_median_ns(arena *a, const operators_group *g, const operators_row *row, size_t backend, double *out, error *err) {
+    double *times = arena_make(a, row->n_samples, sizeof *times);
+    size_t n = 0;
+    if (times == NULL) {
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < row->n_samples; i++) {
+        double time_ns = operators_time_ns(row->samples[i].by_backend[backend]);
+        if (!isnan(time_ns) && operators_is_common(g, row, &row->samples[i])) {
+            times[n++] = time_ns;
+        }
+    }
+    *out = median_in_place(times, n);
     return ASSAY_OK;
 }
 

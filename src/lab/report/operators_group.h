@@ -56,6 +56,13 @@ typedef struct operators_figures {
 status operators_figures_of(arena *a, const operators_row *row, size_t backend, size_t other, operators_figures *out,
                             error *err);
 
+/* Whether this input ran at all, and on every backend that any input of the operator ran on: times over other inputs could not be
+   compared. */
+bool operators_is_common(const operators_group *g, const operators_row *row, const operators_sample *sample);
+
+/* The median over those inputs of their medians on the backend; NaN where there is none. OUT_OF_MEMORY. */
+status operators_common_median_ns(arena *a, const operators_group *g, const operators_row *row, size_t backend, double *out, error *err);
+
 /* What can be said of an operator's median speed-up: all of the interval lies on one side of 1. */
 typedef enum operators_verdict { OPERATORS_ALIKE, OPERATORS_FASTER, OPERATORS_SLOWER } operators_verdict;
 operators_verdict operators_verdict_of(const operators_figures *f);

@@ -13,19 +13,22 @@
 
 enum { MOST_DIGITS = 4 };
 
-/* A number in as many digits as its noise leaves. */
+/* As many digits as the noise leaves. One alone would hide a factor of two; more are not known to be there where the noise is not. */
+static int digits_of(double value, double relative_noise) {
+    enum { LEAST_DIGITS = 2 };
+    int digits = isnan(relative_noise) ? LEAST_DIGITS : stats_digits(value, fabs(value) * relative_noise, MOST_DIGITS);
+    return digits < LEAST_DIGITS ? LEAST_DIGITS : digits;
+}
+
 static void number_cell(table *t, double value, double relative_noise, table_style style) {
     char buffer[48];
-    int digits = stats_digits(value, fabs(value) * relative_noise, MOST_DIGITS);
-    digits = digits < 2 ? 2 : digits; /* one digit alone would hide a factor of two */
-    table_cell(t, isfinite(value) ? table_number(buffer, value, digits) : NULL, style);
+    table_cell(t, isfinite(value) ? table_number(buffer, value, digits_of(value, relative_noise)) : NULL, style);
 }
 
 /* A median speed-up, with a '~' where its interval has 1 in it. */
 static void speedup_cell(table *t, const operators_figures *f, double relative_noise) {
     char buffer[48];
-    int digits = stats_digits(f->speedup[1], f->speedup[1] * relative_noise, MOST_DIGITS);
-    const char *value = table_number(buffer, f->speedup[1], digits < 2 ? 2 : digits);
+    const char *value = table_number(buffer, f->speedup[1], digits_of(f->speedup[1], relative_noise));
     operators_verdict verdict = operators_verdict_of(f);
     if (!isfinite(f->speedup[1])) {
         table_cell(t, NULL, TABLE_PLAIN);
@@ -107,9 +110,15 @@ static status add_operator(arena *a, const operators_group *g, const operators_r
     }
     table_row_begin(t);
     table_cell_short(t, row->name, short_name(a, row->name), TABLE_PLAIN);
-    table_cellf(t, TABLE_PLAIN, "%zu", row->n_samples);
+    size_t n_common = 0;
+    for (size_t i = 0; i < row->n_samples; i++) {
+        n_common += operators_is_common(g, row, &row->samples[i]);
+    }
+    table_cellf(t, TABLE_PLAIN, n_common == row->n_samples ? "%zu" : "%zu/%zu", n_common, row->n_samples);
     for (size_t b = 0; b < g->n_backends; b++) {
-        number_cell(t, f[b].median_ns / 1000, f[b].noise, TABLE_PLAIN);
+        double median_ns;
+        TRY(operators_common_median_ns(a, g, row, b, &median_ns, err));
+        number_cell(t, median_ns / 1000, f[b].noise, TABLE_PLAIN);
     }
     for (size_t b = 1; b < g->n_backends; b++) {
         double noise = (f[b].high[1] - f[b].low[1]) / 2 / f[b].speedup[1];
@@ -179,15 +188,20 @@ static bool has_kind(const report *r, column_kind kind, bool left_out) {
 
 /* Of the columns that are there, and where something stands in them. */
 static void add_meanings(const operators_group *g, const operators_totals *totals, const report *r, text *out) {
-    bool any_time = false, any_speedup = false;
+    bool any_time = false, any_speedup = false, is_partial = false; /* some inputs are not in the times */
     for (size_t b = 0; b < g->n_backends; b++) {
         any_time = any_time || totals[b].step_ns > 0;
         any_speedup = any_speedup || (b > 0 && totals[b].n_operators > 0);
     }
+    for (size_t i = 0; i < g->n_rows; i++) {
+        for (size_t k = 0; k < g->rows[i].n_samples && g->n_backends > 1; k++) {
+            is_partial = is_partial || !operators_is_common(g, &g->rows[i], &g->rows[i].samples[k]);
+        }
+    }
     if (!any_time) {
         return;
     }
-    text_add(out, "Times are medians over an operator's inputs");
+    text_add(out, is_partial ? "Times are medians over an operator's inputs that ran on all backends" : "Times are medians over an operator's inputs");
     if (any_speedup && has_kind(r, COLUMN_X50, false)) {
         text_addf(out, "; x is the speed-up over %s%s, ~ where that may be 1", g->backends[0],
                   g->has_baseline ? "" : " (no record names a baseline)");
@@ -199,6 +213,59 @@ static void add_meanings(const operators_group *g, const operators_totals *total
         }
     }
     text_add(out, ".\n");
+}
+
+/* "a" or "a and b": what the records name, each once. */
+static void add_once(const operators_group *g, size_t offset, text *out) {
+    enum { MOST = 4 };
+    const char *seen[MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_rows; i++) {
+        for (size_t k = 0; k < g->rows[i].n_samples * g->n_backends && n < MOST; k++) {
+            const record *r = g->rows[i].samples[k / g->n_backends].by_backend[k % g->n_backends];
+            const char *name = r != NULL ? *(const char *const *)((const char *)r + offset) : NULL;
+            size_t at = 0;
+            while (name != NULL && at < n && strcmp(seen[at], name) != 0) {
+                at++;
+            }
+            if (name != NULL && at == n) {
+                seen[n++] = name;
+            }
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        text_addf(out, "%s%s", i > 0 ? " and " : "", seen[i]);
+    }
+}
+
+static const record *any_record(const operators_group *g) {
+    for (size_t i = 0; i < g->n_rows; i++) {
+        for (size_t k = 0; k < g->rows[i].n_samples * g->n_backends; k++) {
+            const record *r = g->rows[i].samples[k / g->n_backends].by_backend[k % g->n_backends];
+            if (r != NULL) {
+                return r;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* What was measured and how, where the caller says so: "suite embedded, f32, 2 threads, warm caches, every result checked". */
+static void add_subject(const operators_group *g, const operators_report_options *options, text *out) {
+    const record *r = any_record(g);
+    if (options->source == NULL || r == NULL) {
+        return;
+    }
+    size_t from = out->length;
+    text_add_shown(out, options->source, strlen(options->source));
+    text_add(out, ", ");
+    add_once(g, offsetof(record, dtype), out);
+    text_addf(out, ", %d thread%s, ", r->threads, r->threads == 1 ? "" : "s");
+    add_once(g, offsetof(record, cache), out);
+    text_addf(out, " caches%s, %s\n", r->channels_last ? ", channels last" : "", options->checked ? "every result checked" : "results not checked");
+    if (!out->failed && out->data[from] >= 'a' && out->data[from] <= 'z') {
+        out->data[from] = (char)(out->data[from] - 'a' + 'A');
+    }
 }
 
 /* Which columns a wider terminal would show. */
@@ -235,6 +302,7 @@ status operators_report(arena *a, const operators_group *g, const operators_repo
         const table_options shown = {.color = options->color, .max_width = options->max_width, .cuts = &r.cuts};
         TRY(table_render(&r.t, &shown, out, err));
         text_add_char(out, '\n');
+        add_subject(g, options, out);
         add_meanings(g, totals, &r, out);
         add_cuts(&r, out);
         operators_doubts(g, out);

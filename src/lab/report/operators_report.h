@@ -9,6 +9,8 @@
 typedef struct operators_report_options {
     bool color;
     int max_width;   /* columns of the terminal; 0: no limit */
+    const char *source; /* where the inputs come from, "suite embedded", for a line that says what was measured; NULL: no such line */
+    bool checked;       /* whether results were compared with the reference, for that line */
     int top_reasons; /* how many different reasons to name for each status; 0: 5. The rest is counted */
 } operators_report_options;
 
