@@ -127,6 +127,13 @@ def check_items(value, rule, schema, root, at):
     return [e for i, item in items for e in schema_errors(item, rule, root, f"{at}[{i}]")]
 
 
+def check_one_of(value, rule, schema, root, at):
+    """Of several that do not fit, the one that comes nearest says why."""
+    found = [schema_errors(value, one, root, at) for one in rule]
+    fitting = sum(not errors for errors in found)
+    return [] if fitting == 1 else [f"{at}: fits {fitting} of {len(rule)}"] if fitting else min(found, key=len)
+
+
 def check_if(value, rule, schema, root, at):
     holds = not schema_errors(value, rule, root, at)
     return schema_errors(value, schema.get("then" if holds else "else", {}), root, at)
@@ -142,6 +149,7 @@ KEYWORDS = {
     "additionalProperties": check_additional,
     "items": check_items,
     "if": check_if,
+    "oneOf": check_one_of,
     "const": lambda v, r, s, root, at: said(v == r, at, f"expected {r!r}, got {v!r}"),
     "enum": lambda v, r, s, root, at: said(v in r, at, f"expected one of {r}, got {v!r}"),
     "minimum": lambda v, r, s, root, at: said(not has_type(v, "number") or v >= r, at, f"expected at least {r}, got {v}"),

@@ -90,8 +90,11 @@ class Outputs(Case):
         output = self.run_it("--inputs", bad, "--jsonl", "-", code=1).stdout
         records = records_of(output)
         self.assertEqual(len(records), 9)
-        for record in records:
-            self.assertEqual(schema_errors(record, schema, schema), [])
+        kinds = []
+        for line in map(json.loads, output.splitlines()): # those of figures as well
+            self.assertEqual(schema_errors(line, schema, schema), [])
+            kinds.append(line["kind"])
+        self.assertEqual([kinds.count(k) for k in ("operator", "operator_summary", "run_summary")], [9, 7, 1])
         self.assertEqual([r["status"] for r in records], ["ok"] * 5 + ["ok", "ok", "failed", "unsupported"])
         # and the check itself sees what is wrong
         for wrong in ({"status": "fine"}, {"calls": -1}, {"samples_ns": "none"}, {"no_such_field": 1}):

@@ -2,6 +2,7 @@
 /* docs/record.schema.json against the lines that are written: the same keys, the same names of statuses, the right types.
    Understands as much of JSON Schema as that file uses, so that no validator needs to be installed. */
 #include "lab/record/record.h"
+#include "lab/report/operators_csv.h"
 
 #include "base/file.h"
 #include "base/json_tree.h"
@@ -56,6 +57,15 @@ static bool is_one_of(const json_value *list, const json_value *value) {
 
 static bool fits(const json_value *rules, const json_value *value);
 
+/* Exactly one of them; those that do not fit say why, for the reader of a failing test. */
+static bool fits_one(const json_value *list, const json_value *value) {
+    int n = 0;
+    for (const json_value *one = list->first; one != NULL; one = one->next) {
+        n += fits(one, value);
+    }
+    return n == 1;
+}
+
 static bool members_fit(const json_value *rules, const json_value *value) {
     const json_value *properties = json_find(rules, "properties"), *required = json_find(rules, "required");
     const json_value *others = json_find(rules, "additionalProperties");
@@ -89,7 +99,10 @@ static bool fits(const json_value *rules, const json_value *value) {
     }
     const json_value *type = json_find(rules, "type"), *names = json_find(rules, "enum");
     const json_value *constant = json_find(rules, "const"), *items = json_find(rules, "items");
-    const json_value *minimum = json_find(rules, "minimum");
+    const json_value *minimum = json_find(rules, "minimum"), *one_of = json_find(rules, "oneOf");
+    if (one_of != NULL) {
+        return fits_one(one_of, value);
+    }
     bool good = (type == NULL || type_fits(type, value)) && (names == NULL || is_one_of(names, value)) &&
                 (constant == NULL || same_scalar(constant, value)) &&
                 (minimum == NULL || value->kind == JSON_NULL || value->number >= minimum->number);
@@ -140,15 +153,47 @@ static void lines_fit_the_schema(void **state) {
     arena_clear(&a);
 }
 
+/* The lines of figures of a run: with an operator that ran on both backends, on one and on none. */
+static void summaries_fit_the_schema(void **state) {
+    (void)state;
+    static const double samples[] = {1, 2, 3, 4, 5, 6, 7}, single[] = {5};
+    record records[6];
+    for (size_t i = 0; i < countof(records); i++) {
+        record *r = &records[i];
+        *r = RECORD_EMPTY;
+        r->operator_name = i < 2 ? "aten.x" : i < 4 ? "aten.y" : "aten.z";
+        r->backend = i % 2 == 0 ? "eager" : "p";
+        r->baseline = i % 2 == 0;
+        r->status = i < 3 ? RECORD_OK : RECORD_SKIPPED;
+        r->samples_ns = i == 1 ? single : samples;
+        r->n_samples = i >= 3 ? 0 : i == 1 ? 1 : countof(samples);
+        assert_int_equal(record_summarise(r, NULL), ASSAY_OK);
+    }
+    arena a = {0};
+    operators_group group;
+    text lines = {0};
+    assert_int_equal(operators_group_make(&a, records, countof(records), &group, NULL), ASSAY_OK);
+    assert_int_equal(operators_summary_lines(&a, &group, &lines, NULL), ASSAY_OK);
+    size_t n = 0;
+    for (const char *at = lines.data; *at != '\0'; at += strcspn(at, "\n") + 1, n++) {
+        const json_value *json = NULL;
+        assert_int_equal(json_parse(&a, at, strcspn(at, "\n"), &json, NULL), ASSAY_OK);
+        assert_true(fits(schema, json));
+    }
+    assert_int_equal(n, 2 * (3 + 1));
+    text_clear(&lines);
+    arena_clear(&a);
+}
+
 static void the_schema_lists_the_statuses(void **state) {
     (void)state;
-    const json_value *names = json_find(json_find(json_find(schema, "properties"), "status"), "enum");
+    const json_value *names = json_find(json_find(json_find(json_find(json_find(schema, "$defs"), "record"), "properties"), "status"), "enum");
     assert_int_equal(names->n, RECORD_STATUS_COUNT);
     int i = 0;
     for (const json_value *name = names->first; name != NULL; name = name->next, i++) {
         assert_string_equal(name->text, record_status_text((record_status)i));
     }
-    assert_int_equal(json_find(json_find(json_find(schema, "properties"), "schema_version"), "const")->integer,
+    assert_int_equal(json_find(json_find(json_find(json_find(json_find(schema, "$defs"), "record"), "properties"), "schema_version"), "const")->integer,
                      RECORD_SCHEMA_VERSION);
 }
 
@@ -213,6 +258,7 @@ static int drop_schema(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_fit_the_schema),
+        cmocka_unit_test(summaries_fit_the_schema),
         cmocka_unit_test(the_schema_lists_the_statuses),
         cmocka_unit_test(python_agrees),
     };
