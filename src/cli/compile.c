@@ -35,7 +35,8 @@ static status take_dump(void *to, const char *value, error *err) {
 }
 
 static status take_dtype(void *to, const char *value, error *err) {
-    return dtype_mode_find(value, &((options *)to)->bind.dtype, err);
+    status result = dtype_mode_find(value, &((options *)to)->bind.dtype, err);
+    return result == ASSAY_OK ? ASSAY_OK : fail_within(err, result, "--dtype");
 }
 
 static status take_no_fusion(void *to, const char *value, error *err) {

@@ -33,7 +33,10 @@ static status take_skip(void *to, const char *value, error *err) {
 
 static status take_dtype(void *to, const char *value, error *err) {
     operators_options *run = &((operators_command *)to)->run;
-    TRY(dtype_mode_find(value, &run->bind.dtype, err));
+    status result = dtype_mode_find(value, &run->bind.dtype, err);
+    if (result != ASSAY_OK) {
+        return fail_within(err, result, "--dtype");
+    }
     run->graph_dtype = run->bind.dtype;
     return ASSAY_OK;
 }

@@ -4,6 +4,7 @@
 #include "cli/operators_results.h"
 
 #include "base/file.h"
+#include "lab/experiment/save.h"
 #include "lab/report/operators_csv.h"
 #include "lab/report/operators_report.h"
 
@@ -121,7 +122,8 @@ status results_check(const operators_command *o, error *err) {
     text_clear(&manifest);
     TRY(result);
     TRY(check_writable(o->csv, err));
-    return check_writable(o->jsonl, err);
+    TRY(check_writable(o->jsonl, err));
+    return o->run.save_directory != NULL ? save_check(o->run.save_directory, err) : ASSAY_OK;
 }
 
 status results_check_inputs(const operators_command *o, const inputs *set, error *err) {

@@ -107,7 +107,8 @@ static status take_threads(void *to, const char *value, error *err) {
 static status take_dtype(void *to, const char *value, error *err) {
     options *o = to;
     o->has_run_option = true;
-    return dtype_mode_find(value, &o->run.bind.dtype, err);
+    status result = dtype_mode_find(value, &o->run.bind.dtype, err);
+    return result == ASSAY_OK ? ASSAY_OK : fail_within(err, result, "--dtype");
 }
 
 static status take_torch_python(void *to, const char *value, error *err) {

@@ -9,8 +9,10 @@ from cli_case import RELU, Case, main
 
 # A line under mm.default, and where and how it is refused: by the reader (a diagnostic) or by its own record (a status).
 READER = [
-    ("cnt: x, ((), {})", "3:6"),
-    ("cnt: -1, ((), {})", "3:6"),
+    ("cnt: x, ((), {})", "3:6: expected how often it was called, a positive integer of 64 bits, got 'x'\n"),
+    ("cnt: -1, ((), {})", "3:6: expected how often it was called, a positive integer of 64 bits, got '-1'\n"),
+    ("cnt: , ((), {})", "3:6: expected how often it was called, a positive integer of 64 bits, got ','\n"),
+    ("cnt: 12 ((), {})", "3:8: expected ',' behind the number of calls, got ' ((), {})'\n"),
     ("cnt: 1, ((T([2, 3], f32), {})", "3:"),
     ("cnt: 1, ((T([2, 3], f99),), {})", "3:"),
     ("cnt: 1, ((__import__('os').system('touch pwned'),), {})", "3:11"),

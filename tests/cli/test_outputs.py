@@ -312,6 +312,25 @@ class Outputs(Case):
         strided = [line for line in with_file if line["operator"].startswith("aten.sum")][0]
         self.assertEqual((strided["dtype"], strided["strides"]), ("f16", [1, 3]))
 
+    def test_what_is_saved_is_not_overwritten(self):
+        self.run_it("--save", "saved", "--op", "relu")
+        before = {n: os.stat(self.path("saved/" + n)).st_mtime_ns for n in os.listdir(self.path("saved"))}
+        done = self.run_it("--save", "saved", "--op", "mm", "--jsonl", "r.jsonl", code=1)
+        self.assertIn("saved/manifest.jsonl: there are saved tensors already; name another folder, or remove this one first", done.stderr)
+        self.assertEqual({n: os.stat(self.path("saved/" + n)).st_mtime_ns for n in os.listdir(self.path("saved"))}, before)
+        self.assertEqual([n for n in os.listdir(self.folder) if n.startswith("r.jsonl")], [])
+        with open(self.path("saved/manifest.jsonl"), "w"): # nothing is listed
+            pass
+        self.run_it("--save", "saved", "--op", "mm")
+
+    def test_the_table_names_its_inputs(self):
+        shown = self.run_it("--op", "relu").stdout
+        self.assertRegex(shown, r"\nInputs \S*model\.txt, f32, \d+ threads?, warm caches, every result checked\nTimes are ")
+        shown = self.operators("--op", "aten.relu.default", "--max-samples", "1", *REFERENCE, "--no-accuracy-checking",
+                               env={"ASSAY_SUITES": self.path("nowhere")}).stdout
+        if "\nSuite torchbench, " not in shown: # which may be installed
+            self.assertRegex(shown, r"\nSuite embedded \(torchbench was not found\), f32, .*, results not checked\n")
+
     def test_arrays_are_listed_once(self):
         """A point that is done again, since a backend crashed there, has lines in the manifest already; long names stay apart."""
         twins = [plugin("long_name_a"), plugin("long_name_b")]
@@ -431,11 +450,12 @@ class Outputs(Case):
                 os.remove(pipe)
 
     def test_same_seed_same_values(self):
-        for seed in ("0", "0", "1"):
-            self.run_it("--seed", seed, "--save", f"s{seed}", "--op", "relu.default")
+        for folder, seed in (("s0", "0"), ("again", "0"), ("s1", "1")):
+            self.run_it("--seed", seed, "--save", folder, "--op", "relu.default")
         with open(self.path("s0/manifest.jsonl")) as f:
             name = os.path.basename(json.loads(f.readline())["file"])
-        first, other = (read_npy(self.path(f"s{seed}/{name}"))[3] for seed in "01")
+        first, again, other = (read_npy(self.path(f"{folder}/{name}"))[3] for folder in ("s0", "again", "s1"))
+        self.assertEqual(first, again)
         self.assertNotEqual(first, other)
 
 

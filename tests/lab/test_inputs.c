@@ -121,7 +121,9 @@ static void test_bad_lines(void **state) {
     } cases[] = {
         {"junk", 1, "expected 'Operator: NAME' or 'cnt: CALLS, ((ARGS...), {KWARGS...})', got 'junk'"},
         {"  count: 1", 3, "expected 'Operator: NAME'"},
-        {"cnt: x, ((), {})", 6, "how often it was called, a positive integer of 64 bits, got 'x, ((), {})'"},
+        {"cnt: x, ((), {})", 6, "how often it was called, a positive integer of 64 bits, got 'x'"},
+        {"cnt: , ((), {})", 6, "how often it was called, a positive integer of 64 bits, got ','"},
+        {"cnt:", 5, "how often it was called, a positive integer of 64 bits, got the end of the line"},
         {"cnt: -1, ((), {})", 6, "a positive integer"},
         {"cnt: 0, ((), {})", 6, "a positive integer"},
         {"cnt: 9223372036854775808, ((), {})", 6, "a positive integer"},

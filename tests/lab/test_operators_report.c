@@ -408,6 +408,30 @@ static void many_reasons_are_counted_not_dropped(void **state) {
     arena_clear(&a);
 }
 
+/* What differs in the bytes alone is one reason, with the least and the most of them. */
+static void reasons_of_memory_are_one(void **state) {
+    (void)state;
+    static const char *const reasons[] = {"needs about 1006632960 bytes (960 MiB) of memory, the limit is 300 MB (--max-memory)",
+                                          "needs about 4294967296 bytes (4 GiB) of memory, the limit is 300 MB (--max-memory)",
+                                          "needs about 2147483648 bytes (2 GiB) of memory, the limit is 300 MB (--max-memory)"};
+    static const char other[] = "needs about 3 bytes (3 B) of memory, the limit is 2 B (what this machine has free)";
+    deck d = {.n = 0};
+    arena a = {0};
+    text out = {0};
+    for (int i = 0; i < 3; i++) {
+        deal_failure(&d, "aten.x", i, "eager", RECORD_SKIPPED, reasons[i]);
+    }
+    deal_failure(&d, "aten.x", 3, "eager", RECORD_SKIPPED, other);
+    operators_group g;
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_report(&a, &g, &(operators_report_options){0}, &out, NULL), ASSAY_OK);
+    print_message("%s", out.data);
+    assert_non_null(strstr(out.data, "    skipped, 3 x: need about 960 MiB to 4"));
+    assert_non_null(strstr(out.data, " GiB of memory, the limit is 300 MB (--max-memory)\n    skipped, 1 x: needs about 3 bytes (3 B) of memory, the"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
 static void report_of(arena *a, const deck *d, int width, text *out) {
     operators_group g;
     text_reset(out);
@@ -563,6 +587,7 @@ int main(void) {
         cmocka_unit_test(preparation_is_told),
         cmocka_unit_test(slow_compiles_are_told),
         cmocka_unit_test(many_reasons_are_counted_not_dropped),
+        cmocka_unit_test(reasons_of_memory_are_one),
         cmocka_unit_test(a_table_fits_its_terminal),
         cmocka_unit_test(columns_that_are_there_are_explained),
         cmocka_unit_test(doubts_are_counted),

@@ -22,7 +22,8 @@ typedef struct inbox {
     int idle;
     int refuse_at;       /* fail at this message, 1-based */
     int n;
-    pid_t interrupt_pid; /* sent a SIGINT at the first message */
+    pid_t interrupt_pid; /* sent a SIGINT, or the signal below, at the first message */
+    int interrupt;
 } inbox;
 
 static status on_message(void *arg, const worker_message *message, error *err) {
@@ -35,7 +36,7 @@ static status on_message(void *arg, const worker_message *message, error *err) {
         text_addf(&in->all, "%ld:%s,", (long)message->point, message->n < 100 ? message->data : "long");
     }
     if (in->interrupt_pid != 0) {
-        kill(in->interrupt_pid, SIGINT);
+        kill(in->interrupt_pid, in->interrupt != 0 ? in->interrupt : SIGINT);
         in->interrupt_pid = 0;
     }
     return in->refuse_at == in->n ? fail(err, ASSAY_IO, "the disk is full") : ASSAY_OK;
@@ -165,6 +166,7 @@ static void signals_are_named(void **state) {
         assert_int_equal(out.last_point, 7);
         assert_int_equal(out.err.code, ASSAY_CRASHED);
         assert_non_null(strstr(out.err.message, cases[i].name));
+        assert_true(text_ends_with(out.err.message, " of memory in use")); /* "while running the reference" comes behind it */
         assert_string_equal(text_get(&in.all), "7:before,");
         text_clear(&in.all);
     }
@@ -404,6 +406,28 @@ static void an_interrupt_ends_it(void **state) {
     assert_true(sigismember(&after, SIGINT) && !sigismember(&after, SIGTERM) && !sigismember(&after, SIGCHLD));
 }
 
+static status two_points(worker_link *link, void *arg, error *err) {
+    (void)arg;
+    TRY(worker_begin(link, 1, err));
+    return worker_begin(link, 2, err);
+}
+
+/* A terminal that goes away is an interrupt, but not to what was started to outlive it. */
+static void a_hangup_ends_it_unless_it_is_ignored(void **state) {
+    (void)state;
+    inbox in = {.interrupt_pid = getpid(), .interrupt = SIGHUP};
+    bool deaf = false;
+    void (*before)(int) = signal(SIGHUP, SIG_DFL);
+    worker_outcome out = run(hang, &in, NULL, &deaf);
+    assert_int_equal(out.end, WORKER_END_INTERRUPTED);
+    signal(SIGHUP, SIG_IGN);
+    in = (inbox){.interrupt_pid = getpid(), .interrupt = SIGHUP};
+    out = run(two_points, &in, NULL, NULL);
+    signal(SIGHUP, before);
+    assert_int_equal(out.end, WORKER_END_OK);
+    assert_int_equal(out.last_point, 2);
+}
+
 /* A child of the worker that outlives it holds the pipe; it dies with the group. */
 static status leave_a_child(worker_link *link, void *arg, error *err) {
     pid_t child = fork();
@@ -494,6 +518,7 @@ int main(void) {
         WATCHED(a_hang_is_killed),         WATCHED(each_begin_moves_the_deadline),
         WATCHED(the_pipe_may_hold_anything), WATCHED(a_flood_hides_no_deadline),
         WATCHED(memory_has_a_limit),       WATCHED(a_refused_message_ends_it),
+        WATCHED(a_hangup_ends_it_unless_it_is_ignored),
         WATCHED(an_interrupt_ends_it),     WATCHED(its_children_go_with_it),
         WATCHED(the_worker_is_by_itself),  WATCHED(the_stack_has_its_place),
     };

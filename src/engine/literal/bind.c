@@ -23,8 +23,15 @@ status dtype_mode_find(const char *name, dtype_mode *out, error *err) {
             return ASSAY_OK;
         }
     }
-    const char *near = text_nearest(name, mode_names, countof(mode_names));
-    return fail(err, ASSAY_INVALID, "expected a dtype: as-recorded, f16, bf16, f32 or f64; got '%s'%s%s%s", name,
+    static const char *const spelt[] = {"half", "fp16", "brain", "bfloat", "single", "float", "fp32", "double", "fp64"};
+    static const dtype_mode meant[] = {DTYPE_F16, DTYPE_F16, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F64, DTYPE_F64};
+    const char *near = NULL;
+    for (size_t i = 0; i < countof(spelt) && near == NULL; i++) {
+        near = strcmp(name, spelt[i]) == 0 ? mode_names[meant[i]] : NULL;
+    }
+    near = near != NULL ? near : text_nearest(name, mode_names, countof(mode_names));
+    near = near != NULL ? near : text_nearest(name, torch_names + 1, countof(torch_names) - 1);
+    return fail(err, ASSAY_INVALID, "expected as-recorded, f16, bf16, f32 or f64, got '%s'%s%s%s", name,
                 near != NULL ? " (did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?)" : "");
 }
 

@@ -67,9 +67,9 @@ static status report(reading *r, const error *what) {
 }
 
 /* "expected WHAT, got ...CONSEQUENCE" at a place of the line at hand. */
-static status report_expected(reading *r, const char *at, const char *what, const char *consequence) {
+static status report_token(reading *r, const char *at, const char *end, const char *what, const char *consequence) {
     enum { SHOWN_CHARS = 24 };
-    size_t left = (size_t)(r->line_end - at), n = left < SHOWN_CHARS ? left : SHOWN_CHARS;
+    size_t left = (size_t)(end - at), n = left < SHOWN_CHARS ? left : SHOWN_CHARS;
     char shown[SHOWN_CHARS + 1] = {0};
     for (size_t i = 0; i < n; i++) {
         shown[i] = at[i] < ' ' || at[i] > '~' ? '?' : at[i];
@@ -82,6 +82,10 @@ static status report_expected(reading *r, const char *at, const char *what, cons
                        : "'",
             consequence);
     return report(r, &message);
+}
+
+static status report_expected(reading *r, const char *at, const char *what, const char *consequence) {
+    return report_token(r, at, r->line_end, what, consequence);
 }
 
 /* ---- the set ---- */
@@ -265,8 +269,13 @@ static status read_count(reading *r, const char **at, int64_t *out) {
     for (; c < r->line_end && *c >= '0' && *c <= '9'; c++) {
         fits = fits && mul_i64(n, 10, &n) && add_i64(n, *c - '0', &n);
     }
+    const char *end = digits; /* of the word that stands there */
+    while (end < r->line_end && *end != ',' && *end != ' ' && *end != '\t') {
+        end++;
+    }
     if (c == digits || !fits || n == 0) {
-        return report_expected(r, digits, "how often it was called, a positive integer of 64 bits", "");
+        end += end == digits && end < r->line_end;
+        return report_token(r, digits, end, "how often it was called, a positive integer of 64 bits", "");
     }
     if (c == r->line_end || *c != ',') {
         return report_expected(r, c, "',' behind the number of calls", "");

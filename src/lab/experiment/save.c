@@ -12,9 +12,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+status save_check(const char *directory, error *err) {
+    struct stat info;
+    text path = {0};
+    text_addf(&path, "%s/manifest.jsonl", directory);
+    bool is_used = !path.failed && stat(path.data, &info) == 0 && (!S_ISREG(info.st_mode) || info.st_size > 0);
+    status result = is_used ? fail(err, ASSAY_IO, "%s: there are saved tensors already; name another folder, or remove this one first", path.data)
+                            : ASSAY_OK;
+    text_clear(&path);
+    return result;
+}
+
 status save_begin(const char *directory, error *err) {
+    TRY(save_check(directory, err));
     TRY(file_make_directories(directory, err));
     text path = {0};
     text_addf(&path, "%s/manifest.jsonl", directory);

@@ -20,7 +20,10 @@ typedef struct save_log {
     uint32_t n_listed;
 } save_log;
 
-/* Makes DIR and an empty DIR/manifest.jsonl. IO otherwise. */
+/* IO where DIR has a manifest with lines already: what another run has saved is neither mixed with this one's nor lost. */
+status save_check(const char *directory, error *err);
+
+/* The same; and makes DIR and an empty DIR/manifest.jsonl. IO otherwise. */
 status save_begin(const char *directory, error *err);
 
 /* Writes every tensor argument of a call, or every input of a graph, and a manifest line for each that is given: {"record": "input",

@@ -201,10 +201,10 @@ static status say_where(const char *what, const tensor *t, const agreement *a, e
     }
     status result = fail(err, ASSAY_INTERNAL,
                          "%s[%s] is %.9g, expected %.9g (tolerance %.3g); %" PRId64 " of %" PRId64
-                         " checked elements are off",
+                         " checked element%s %s off",
                          what, text_get(&at), without_sign(a->actual_at_worst), without_sign(a->expected_at_worst),
                          without_sign(a->tolerance_at_worst), a->bad,
-                         a->checked);
+                         a->checked, a->checked == 1 ? "" : "s", a->bad == 1 ? "is" : "are");
     text_clear(&at);
     return result;
 }

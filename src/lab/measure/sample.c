@@ -462,8 +462,8 @@ static status find_warnings(arena *a, const sample_options *options, bool ended_
     }
     if (s->n_samples >= SAMPLES_FOR_OUTLIERS && summary.n_far > 0) {
         TRY(warn(a, s, SAMPLE_OUTLIERS,
-                 arena_format(a, "%zu of %zu samples are far outside, up to %.3g times the median", summary.n_far,
-                              s->n_samples, summary.median > 0 ? summary.max / summary.median : 0),
+                 arena_format(a, "%zu of %zu samples %s far outside, up to %.3g times the median", summary.n_far,
+                              s->n_samples, summary.n_far == 1 ? "is" : "are", summary.median > 0 ? summary.max / summary.median : 0),
                  err));
     }
     return ASSAY_OK;

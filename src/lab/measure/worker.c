@@ -417,9 +417,8 @@ static void describe(supervisor *s) {
         }
         return;
     case WORKER_END_SIGNALLED:
-        fail(&out->err, ASSAY_CRASHED, "killed by %s with %s of memory in use%s",
-             worker_signal_name(out->signal, name), memory,
-             out->signal == SIGKILL ? "; not by assay: an out-of-memory killer or a batch system may have" : "");
+        fail(&out->err, ASSAY_CRASHED, "killed by %s%s with %s of memory in use", worker_signal_name(out->signal, name),
+             out->signal == SIGKILL ? " (not by assay: perhaps by an out-of-memory killer or a batch system)" : "", memory);
         return;
     case WORKER_END_HUNG:
         fail(&out->err, ASSAY_TIMEOUT, "no progress within %g s; killed", s->options->timeout_s);
@@ -474,11 +473,17 @@ static void supervise(supervisor *s) {
     text_clear(&s->buffer);
 }
 
+/* A terminal that goes away ends a run as one that asks for it, unless the run was started to outlive it (nohup): what is blocked would
+   be read although it is ignored. */
 static void waited_signals(sigset_t *set) {
+    struct sigaction hangup;
     sigemptyset(set);
     sigaddset(set, SIGINT);
     sigaddset(set, SIGTERM);
     sigaddset(set, SIGCHLD);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+        sigaddset(set, SIGHUP);
+    }
 }
 
 /* Forks; in the supervisor, s->pid and s->pipe_fd are set. */

@@ -2,6 +2,7 @@
 /* What ran on each backend, what did not and why, and what is doubtful. */
 #include "lab/report/operators_account.h"
 
+#include "base/c_locale.h"
 #include "lab/report/table.h"
 #include "lab/stats/summary.h"
 
@@ -14,11 +15,44 @@ enum { DEFAULT_REASONS = 5 };
 typedef struct reason_count {
     const char *reason;
     size_t n;
+    double least, most; /* bytes, where reasons that differ in those alone count as one */
 } reason_count;
 
 static int by_count(const void *left, const void *right) {
     const reason_count *a = left, *b = right;
     return a->n != b->n ? (a->n < b->n ? 1 : -1) : strcmp(a->reason, b->reason);
+}
+
+/* Behind "needs about 123456 bytes (121 KiB)": what follows, and the bytes; NULL for another reason. */
+static const char *after_bytes(const char *reason, double *bytes) {
+    static const char before[] = "needs about ";
+    char *end = NULL;
+    if (!text_starts_with(reason, before)) {
+        return NULL;
+    }
+    *bytes = c_strtod(reason + strlen(before), &end);
+    end = text_starts_with(end, " bytes (") ? strchr(end, ')') : NULL;
+    return end != NULL ? end + 1 : NULL;
+}
+
+/* The same words, the bytes that are needed left aside. */
+static bool is_same_reason(const char *a, const char *b) {
+    double bytes;
+    const char *rest = after_bytes(a, &bytes), *other = after_bytes(b, &bytes);
+    return strcmp(a, b) == 0 || (rest != NULL && other != NULL && strcmp(rest, other) == 0);
+}
+
+/* "needs about 1.2 GiB to 4 GiB of memory, the limit is 300 MB (--max-memory)" */
+static void add_reason(const reason_count *r, text *out) {
+    char least[32], most[32];
+    double bytes;
+    const char *rest = after_bytes(r->reason, &bytes);
+    if (rest != NULL && r->least < r->most) {
+        text_addf(out, "need about %s to %s", text_of_bytes(least, r->least), text_of_bytes(most, r->most));
+    } else {
+        rest = r->reason;
+    }
+    text_add_shown(out, rest, strlen(rest));
 }
 
 static size_t collect_reasons(const operators_group *g, size_t backend, record_status wanted, reason_count *reasons) {
@@ -31,11 +65,16 @@ static size_t collect_reasons(const operators_group *g, size_t backend, record_s
             }
             const char *reason = r->reason != NULL ? r->reason : "no reason was recorded";
             size_t at = 0;
-            while (at < n && strcmp(reasons[at].reason, reason) != 0) {
+            while (at < n && !is_same_reason(reasons[at].reason, reason)) {
                 at++;
             }
-            n += at == n;
-            reasons[at].reason = reason;
+            double bytes = 0;
+            after_bytes(reason, &bytes);
+            if (at == n) {
+                reasons[n++] = (reason_count){.reason = reason, .least = bytes, .most = bytes};
+            }
+            reasons[at].least = bytes < reasons[at].least ? bytes : reasons[at].least;
+            reasons[at].most = bytes > reasons[at].most ? bytes : reasons[at].most;
             reasons[at].n++;
         }
     }
@@ -54,7 +93,7 @@ static status add_reasons(arena *a, const operators_group *g, size_t backend, re
     for (size_t i = 0; i < n; i++) {
         if (i < most) {
             text_addf(out, "    %s, %zu x: ", record_status_text(s), reasons[i].n);
-            text_add_shown(out, reasons[i].reason, strlen(reasons[i].reason));
+            add_reason(&reasons[i], out);
             text_add_char(out, '\n');
         } else {
             rest += reasons[i].n;

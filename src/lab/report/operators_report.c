@@ -201,7 +201,7 @@ static void add_meanings(const operators_group *g, const operators_totals *total
     if (!any_time) {
         return;
     }
-    text_add(out, is_partial ? "Times are medians over an operator's inputs that ran on all backends" : "Times are medians over an operator's inputs");
+    text_addf(out, "Times are medians over an operator's inputs%s", is_partial ? " that ran on all backends" : "");
     if (any_speedup && has_kind(r, COLUMN_X50, false)) {
         text_addf(out, "; x is the speed-up over %s%s, ~ where that may be 1", g->backends[0],
                   g->has_baseline ? "" : " (no record names a baseline)");
