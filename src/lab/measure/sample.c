@@ -2,6 +2,7 @@
 /* The interleaved measurer: warm-up, inner loop counts, rounds, and what makes the result doubtful. */
 #include "lab/measure/sample.h"
 
+#include "base/text.h"
 #include "device/instructions.h"
 #include "device/process_state.h"
 #include "lab/stats/summary.h"
@@ -433,8 +434,10 @@ static status find_warnings(arena *a, const sample_options *options, bool ended_
         TRY(warn(a, s, SAMPLE_DEADLINE,
                  arena_format(a, "time ran out after %zu of %d samples", s->n_samples, options->repeats), err));
     } else if (ended_by_deadline && !lasts(s, options)) {
+        char lasted[32], least[32];
         TRY(warn(a, s, SAMPLE_DEADLINE,
-                 arena_format(a, "time ran out when the samples had lasted %.3g of %.3g s", s->taken_ns * 1e-9, options->min_time_s), err));
+                 arena_format(a, "time ran out when the samples had lasted %s of %s", text_of_ns(lasted, s->taken_ns),
+                              text_of_ns(least, options->min_time_s * 1e9)), err));
     }
     if (s->n_samples == 0) {
         return ASSAY_OK;
@@ -450,8 +453,9 @@ static status find_warnings(arena *a, const sample_options *options, bool ended_
     double step_ns = clock_step_ns(&options->clock);
     double sample_ns = summary.median * (s->clock_cost_ns > 0 ? 1 : (double)s->inner_loops);
     if (sample_ns < steps_doubtful * step_ns) {
+        char lasts[32], step[32];
         TRY(warn(a, s, SAMPLE_SHORT,
-                 arena_format(a, "what is timed lasts %.3g ns and the clock's step is %.3g ns", sample_ns, step_ns), err));
+                 arena_format(a, "what is timed lasts %s and the clock's step is %s", text_of_ns(lasts, sample_ns), text_of_ns(step, step_ns)), err));
     }
     TRY(warn_of_drift(a, s, scratch, err));
     if (s->n_samples >= 3 && summary.q80 - summary.q20 > 0.1 * summary.median) {

@@ -2,6 +2,7 @@
 /* The table of a record's fields, in the order in which they are written, and the lines made from it. */
 #include "lab/record/record.h"
 
+#include "base/text.h"
 #include "lab/record/fields.h"
 #include "lab/record/machine_fields.h"
 #include "lab/stats/interval.h"
@@ -26,7 +27,7 @@ status record_warn_of_compile(arena *a, record *r, error *err) {
         return ASSAY_OK;
     }
     const char **warnings = arena_make(a, r->n_warnings + 1, sizeof *warnings);
-    char *warning = arena_format(a, "slow_compile: preparing took %.3g s", r->prepare_ns * 1e-9);
+    char took[32], *warning = arena_format(a, "slow_compile: preparing took %s", text_of_ns(took, r->prepare_ns));
     if (warnings == NULL || warning == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a warning");
     }
