@@ -54,7 +54,17 @@ typedef struct taken_program {
     "%g = clone(%p" format ")\n%q = mul.Scalar(%i, nan)\n%n = clone(%q" format ")\n%z = new_full(%g, [2], 0)\n%u = new_full(%g, [2], 1)\n" \
     "%d, %s, %t = native_batch_norm_backward(%g, %n, None, %z, %u, None, None, False, 0.0, [True, False, False])\n"
 
+/* The gradient of a bias, of twos, where nothing else is summed up. */
+#define BIAS_GRADIENT(type, grad, input, weight, numbers) "%i = input(T([" grad "], i64), low=2, high=3)\n%g = _to_copy(%i, dtype=" type ")\n" \
+    "%x = input(T([" input "], " type "))\n%w = input(T([" weight "], " type "))\n%p, %q, %r = convolution_backward(%g, %x, %w, " numbers ")\n"
 static const taken_program taken[] = {
+    {BIAS_GRADIENT("f32", "2, 6, 5", "2, 0, 7", "6, 0, 3", "[6], [1], [0], [1], False, [0], 1, [True, True, True]"), 6, {20, 20, 20, 20, 20, 20}},
+    {BIAS_GRADIENT("f64", "2, 6, 5", "2, 0, 7", "6, 0, 3", "[6], [1], [0], [1], False, [0], 1, [False, True, True]"), 2, {20, 20}},
+    {BIAS_GRADIENT("bf16", "2, 4, 3, 5", "2, 0, 5, 7", "4, 0, 3, 3", "[4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]"), 2, {60, 60}},
+    {BIAS_GRADIENT("f16", "2, 4, 3, 5", "2, 0, 5, 7", "4, 0, 3, 3", "[4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, False, True]"), 2, {60, 60}},
+    {BIAS_GRADIENT("f32", "1, 2, 1, 3, 5", "1, 0, 2, 5, 7", "2, 0, 2, 3, 3", "[2], [1, 1, 1], [0, 0, 0], [1, 1, 1], False, [0, 0, 0], 1, [True, True, True]"),
+     2, {30, 30}},
+    {BIAS_GRADIENT("f32", "0, 6, 5", "0, 4, 7", "6, 4, 3", "[6], [1], [0], [1], False, [0], 1, [True, True, True]"), 6, {0, 0, 0, 0, 0, 0}},
     {TWOS("c64") "%r = cumsum(%x, 0, dtype=f32)\n", 3, {2, 4, 6}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c64)\n%r = cumsum(%z, 0, dtype=i64)\n", 3, {1, 2, 3}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c128)\n%r = cumsum(%z, 0, dtype=i8)\n", 3, {1, 2, 3}},
