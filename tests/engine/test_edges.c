@@ -65,6 +65,13 @@ static const taken_program taken[] = {
     {BIAS_GRADIENT("f32", "1, 2, 1, 3, 5", "1, 0, 2, 5, 7", "2, 0, 2, 3, 3", "[2], [1, 1, 1], [0, 0, 0], [1, 1, 1], False, [0, 0, 0], 1, [True, True, True]"),
      2, {30, 30}},
     {BIAS_GRADIENT("f32", "0, 6, 5", "0, 4, 7", "6, 4, 3", "[6], [1], [0], [1], False, [0], 1, [True, True, True]"), 6, {0, 0, 0, 0, 0, 0}},
+    {TWOS("u8") "%y = mul.Scalar(%x, 127)\n%r = threshold_backward(%x, %y, -3)\n", 3, {2, 2, 2}}, /* 253 */
+    {TWOS("u8") "%y = mul.Scalar(%x, 126)\n%r = threshold_backward(%x, %y, -3)\n", 3, {0, 0, 0}},
+    {TWOS("i16") "%y = neg(%x)\n%r = threshold_backward(%x, %y, -2.5)\n", 3, {0, 0, 0}},
+    {TWOS("i64") "%y = mul.Scalar(%x, 4503599627370496)\n%z = add.Scalar(%y, 4)\n%r = threshold_backward(%x, %z, 9007199254740995)\n", 3, {2, 2, 2}},
+    {TWOS("f16") "%e = sub.Scalar(%x, 1)\n%r = pow.Scalar(2147483648, %e)\n", 3, {INFINITY, INFINITY, INFINITY}},
+    {TWOS("bf16") "%e = sub.Scalar(%x, 1)\n%r = pow.Scalar(257, %e)\n", 3, {256, 256, 256}},
+    {TWOS("f32") "%e = sub.Scalar(%x, 1)\n%r = pow.Scalar(16777217, %e)\n", 3, {16777216, 16777216, 16777216}},
     {TWOS("c64") "%r = cumsum(%x, 0, dtype=f32)\n", 3, {2, 4, 6}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c64)\n%r = cumsum(%z, 0, dtype=i64)\n", 3, {1, 2, 3}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c128)\n%r = cumsum(%z, 0, dtype=i8)\n", 3, {1, 2, 3}},
