@@ -57,6 +57,9 @@ typedef struct taken_program {
 /* The gradient of a bias, of twos, where nothing else is summed up. */
 #define BIAS_GRADIENT(type, grad, input, weight, numbers) "%i = input(T([" grad "], i64), low=2, high=3)\n%g = _to_copy(%i, dtype=" type ")\n" \
     "%x = input(T([" input "], " type "))\n%w = input(T([" weight "], " type "))\n%p, %q, %r = convolution_backward(%g, %x, %w, " numbers ")\n"
+/* Six and a number without dimensions, [-1, 1, 3], and those as rows and columns: terms of both signs. */
+#define SIGNS(type) TWOS(type) "%j = cumsum(%x, 0, dtype=" type ")\n%k = sub.Scalar(%j, 3)\n%s = sum(%x)\n%a = view(%k, [1, 3])\n%b = view(%x, [3, 1])\n"
+#define NO_TERMS(type, right) TWOS(type) "%a = input(T([3, 0], " type "))\n%b = input(T([0" right "], " type "))\n"
 static const taken_program taken[] = {
     {BIAS_GRADIENT("f32", "2, 6, 5", "2, 0, 7", "6, 0, 3", "[6], [1], [0], [1], False, [0], 1, [True, True, True]"), 6, {20, 20, 20, 20, 20, 20}},
     {BIAS_GRADIENT("f64", "2, 6, 5", "2, 0, 7", "6, 0, 3", "[6], [1], [0], [1], False, [0], 1, [False, True, True]"), 2, {20, 20}},
@@ -72,6 +75,21 @@ static const taken_program taken[] = {
     {TWOS("f16") "%e = sub.Scalar(%x, 1)\n%r = pow.Scalar(2147483648, %e)\n", 3, {INFINITY, INFINITY, INFINITY}},
     {TWOS("bf16") "%e = sub.Scalar(%x, 1)\n%r = pow.Scalar(257, %e)\n", 3, {256, 256, 256}},
     {TWOS("f32") "%e = sub.Scalar(%x, 1)\n%r = pow.Scalar(16777217, %e)\n", 3, {16777216, 16777216, 16777216}},
+    {SIGNS("f64") "%r = addmm(%s, %a, %b, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("f64") "%r = addmm(%s, %a, %b, alpha=-inf, beta=0)\n", 1, {-INFINITY}},
+    {SIGNS("f32") "%r = addmm(%s, %a, %b, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("f32") "%r = addmv(%s, %a, %x, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("f64") "%r = addmv(%s, %a, %x, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("f16") "%r = addmv(%s, %a, %x, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("bf16") "%t = view(%s, [1])\n%r = addmv_(%t, %a, %x, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("f64") "%c = unsqueeze(%a, 0)\n%d = unsqueeze(%b, 0)\n%r = baddbmm(%s, %c, %d, alpha=inf)\n", 1, {INFINITY}},
+    {NO_TERMS("f32", ", 3") "%r = addmm(%x, %a, %b, alpha=inf)\n", 3, {2, 2, 2}},
+    {NO_TERMS("f64", ", 3") "%r = addmm(%x, %a, %b, alpha=nan, beta=2)\n", 3, {4, 4, 4}},
+    {NO_TERMS("c64", ", 3") "%r = addmm(%x, %a, %b, alpha=inf)\n", 3, {2, 2, 2}},
+    {NO_TERMS("bf16", "") "%r = addmv(%x, %a, %b, alpha=inf)\n", 3, {2, 2, 2}},
+    {NO_TERMS("c128", "") "%r = addmv(%x, %a, %b, alpha=inf)\n", 3, {2, 2, 2}},
+    {NO_TERMS("i64", ", 3") "%r = addmm(%x, %a, %b, beta=2.5)\n", 3, {4, 4, 4}}, /* cut off, with terms and without */
+    {TWOS("i64") "%y = view(%x, [3, 1])\n%z = view(%x, [1, 3])\n%r = addmm(%z, %y, %z, beta=2.5, alpha=1.5)\n", 2, {8, 8}},
     {TWOS("c64") "%r = cumsum(%x, 0, dtype=f32)\n", 3, {2, 4, 6}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c64)\n%r = cumsum(%z, 0, dtype=i64)\n", 3, {1, 2, 3}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c128)\n%r = cumsum(%z, 0, dtype=i8)\n", 3, {1, 2, 3}},
