@@ -90,6 +90,13 @@ static const taken_program taken[] = {
     {NO_TERMS("c128", "") "%r = addmv(%x, %a, %b, alpha=inf)\n", 3, {2, 2, 2}},
     {NO_TERMS("i64", ", 3") "%r = addmm(%x, %a, %b, beta=2.5)\n", 3, {4, 4, 4}}, /* cut off, with terms and without */
     {TWOS("i64") "%y = view(%x, [3, 1])\n%z = view(%x, [1, 3])\n%r = addmm(%z, %y, %z, beta=2.5, alpha=1.5)\n", 2, {8, 8}},
+    {"%x = input(T([3, 4], f32))\n%r = normal_(%x, -inf, 0)\n", 2, {-INFINITY, -INFINITY}},
+    {"%x = input(T([3, 4], f64))\n%r = normal_(%x, inf, 2.5)\n", 2, {INFINITY, INFINITY}},
+    {"%x = input(T([3, 4], f32))\n%r = normal_(%x, nan, 1)\n", 2, {NAN, NAN}},
+    {"%x = input(T([3, 4], f16))\n%r = normal_(%x, 1e+30, 0)\n", 2, {INFINITY, INFINITY}},
+    {"%x = input(T([30, 40], f16))\n%r = normal_(%x, 0.0, 1e+30)\n", 0, {0}},
+    {"%x = input(T([30, 40], f16))\n%r = normal_(%x, 1000.0, 30000.0)\n", 0, {0}},
+    {"%x = input(T([30, 40], f64))\n%r = normal_(%x, 0.0, inf)\n", 0, {0}},
     {TWOS("c64") "%r = cumsum(%x, 0, dtype=f32)\n", 3, {2, 4, 6}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c64)\n%r = cumsum(%z, 0, dtype=i64)\n", 3, {1, 2, 3}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c128)\n%r = cumsum(%z, 0, dtype=i8)\n", 3, {1, 2, 3}},
