@@ -36,6 +36,13 @@ static const refused_program refused[] = {
      "%r = nll_loss_backward(%g, %x, %t, None, 0, -100, %g)\n", "a floating grad_output of one dimension"},
     {"%g = input(T([], f32))\n%x = input(T([5], f32))\n%t = input(T([1], i64))\n"
      "%r = nll_loss_backward(%g, %x, %t, None, 0, -100, %g)\n", "a target without dimensions"},
+    {"%x = input(T([6], f32))\n%r = cumsum_(%x, 0, dtype=f64)\n", "in place: expected dtype to be self's, f32, got f64"},
+    {"%x = input(T([6], c64))\n%r = abs_(%x)\n", "for complex numbers in place"},
+    {"%x = input(T([6], b8))\n%r = clamp.Tensor(%x, %x, %x)\n", "one bound of booleans"},
+    {"%x = input(T([2, 4, 0], f32))\n%r, %s, %t = native_group_norm(%x, None, None, 2, 4, 0, 2, 1e-05)\n", "HxW above 0"},
+    {"%x = input(T([1, 2, 5, 5], i64))\n%r = im2col(%x, [2, 2], [1, 1], [0, 0], [1, 1])\n", "a floating-point or complex tensor, got i64"},
+    {"%x = input(T([4, 3], f32))\n%m = input(T([], b8))\n%i = input(T([2], i64))\n%r = index.Tensor(%x, [%i, %m, %i])\n", "too many indices (3)"},
+    {"%x = input(T([], f32))\n%m = input(T([], b8))\n%r = index_put(%x, [%m], %x)\n", "too many indices"},
     {"%x = input(T([3], f32))\n%m = input(T([3], b8))\n%v = input(T([], c64))\n%r = masked_fill.Tensor(%x, %m, %v)\n", "a real value for a tensor"},
 };
 
@@ -57,9 +64,11 @@ typedef struct taken_program {
 /* The gradient of a bias, of twos, where nothing else is summed up. */
 #define BIAS_GRADIENT(type, grad, input, weight, numbers) "%i = input(T([" grad "], i64), low=2, high=3)\n%g = _to_copy(%i, dtype=" type ")\n" \
     "%x = input(T([" input "], " type "))\n%w = input(T([" weight "], " type "))\n%p, %q, %r = convolution_backward(%g, %x, %w, " numbers ")\n"
+
 /* Six and a number without dimensions, [-1, 1, 3], and those as rows and columns: terms of both signs. */
 #define SIGNS(type) TWOS(type) "%j = cumsum(%x, 0, dtype=" type ")\n%k = sub.Scalar(%j, 3)\n%s = sum(%x)\n%a = view(%k, [1, 3])\n%b = view(%x, [3, 1])\n"
 #define NO_TERMS(type, right) TWOS(type) "%a = input(T([3, 0], " type "))\n%b = input(T([0" right "], " type "))\n"
+
 static const taken_program taken[] = {
     {BIAS_GRADIENT("f32", "2, 6, 5", "2, 0, 7", "6, 0, 3", "[6], [1], [0], [1], False, [0], 1, [True, True, True]"), 6, {20, 20, 20, 20, 20, 20}},
     {BIAS_GRADIENT("f64", "2, 6, 5", "2, 0, 7", "6, 0, 3", "[6], [1], [0], [1], False, [0], 1, [False, True, True]"), 2, {20, 20}},
@@ -100,6 +109,9 @@ static const taken_program taken[] = {
     {"%x = input(T([0, 3], f32))\n%r = norm.Scalar(%x, nan)\n", 1, {0}},
     {"%x = input(T([0, 3], c64))\n%r = norm.ScalarOpt_dim(%x, nan, [0])\n", 3, {0, 0, 0}},
     {TWOS("f32") "%r = norm.Scalar(%x, nan)\n", 1, {NAN}},
+    {TRUTHS "%r = clamp.Tensor(%y, %x)\n", 3, {1, 1, 1}},
+    {TRUTHS "%r = clamp.Tensor(%x, None, %y)\n", 3, {0, 0, 0}},
+    {TRUTHS "%r = clamp_.Tensor(%y, %x)\n", 3, {1, 1, 1}},
     {TWOS("c64") "%r = cumsum(%x, 0, dtype=f32)\n", 3, {2, 4, 6}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c64)\n%r = cumsum(%z, 0, dtype=i64)\n", 3, {1, 2, 3}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c128)\n%r = cumsum(%z, 0, dtype=i8)\n", 3, {1, 2, 3}},
