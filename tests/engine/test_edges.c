@@ -109,6 +109,12 @@ static const taken_program taken[] = {
     {"%x = input(T([0, 3], f32))\n%r = norm.Scalar(%x, nan)\n", 1, {0}},
     {"%x = input(T([0, 3], c64))\n%r = norm.ScalarOpt_dim(%x, nan, [0])\n", 3, {0, 0, 0}},
     {TWOS("f32") "%r = norm.Scalar(%x, nan)\n", 1, {NAN}},
+    {TWOS("i32") "%y = add.Scalar(%x, 2147483645)\n%r = sin(%y)\n", 0, {0}}, /* of 2^31, which f32 has */
+    {TWOS("f16") "%y = mul.Scalar(%x, -0.0)\n%z = clone(%y)\n%r = any(%z)\n", 1, {0}},
+    {TWOS("f16") "%y = mul.Scalar(%x, -0.0)\n%r = all.dim(%y, 0)\n", 1, {0}},
+    {TWOS("bf16") "%m = gt.Scalar(%x, 3)\n%y = masked_fill.Scalar(%x, %m, 1)\n%z = mul.Scalar(%y, -0.0)\n%r = any.dim(%z, 0)\n", 1, {0}},
+    {"%x = input(T([5, 9, 4], f16))\n%s = input(T([5, 9, 4], b8))\n%z = masked_fill.Scalar(%x, %s, -0.0)\n%r = all.dim(%z, 1)\n", 0, {0}},
+    {"%x = input(T([5, 9, 4], bf16))\n%s = input(T([5, 9, 4], b8))\n%y = mul.Scalar(%x, 0)\n%z = masked_fill.Scalar(%y, %s, -0.0)\n%r = any.dim(%z, 2)\n", 0, {0}},
     {TRUTHS "%r = clamp.Tensor(%y, %x)\n", 3, {1, 1, 1}},
     {TRUTHS "%r = clamp.Tensor(%x, None, %y)\n", 3, {0, 0, 0}},
     {TRUTHS "%r = clamp_.Tensor(%y, %x)\n", 3, {1, 1, 1}},
