@@ -36,6 +36,13 @@ static const refused_program refused[] = {
      "%r = nll_loss_backward(%g, %x, %t, None, 0, -100, %g)\n", "a floating grad_output of one dimension"},
     {"%g = input(T([], f32))\n%x = input(T([5], f32))\n%t = input(T([1], i64))\n"
      "%r = nll_loss_backward(%g, %x, %t, None, 0, -100, %g)\n", "a target without dimensions"},
+    {"%x = input(T([6], f32))\n%r = cumsum_(%x, 0, dtype=f64)\n", "in place: expected dtype to be self's, f32, got f64"},
+    {"%x = input(T([6], c64))\n%r = abs_(%x)\n", "for complex numbers in place"},
+    {"%x = input(T([6], b8))\n%r = clamp.Tensor(%x, %x, %x)\n", "one bound of booleans"},
+    {"%x = input(T([2, 4, 0], f32))\n%r, %s, %t = native_group_norm(%x, None, None, 2, 4, 0, 2, 1e-05)\n", "HxW above 0"},
+    {"%x = input(T([1, 2, 5, 5], i64))\n%r = im2col(%x, [2, 2], [1, 1], [0, 0], [1, 1])\n", "a floating-point or complex tensor, got i64"},
+    {"%x = input(T([4, 3], f32))\n%m = input(T([], b8))\n%i = input(T([2], i64))\n%r = index.Tensor(%x, [%i, %m, %i])\n", "too many indices (3)"},
+    {"%x = input(T([], f32))\n%m = input(T([], b8))\n%r = index_put(%x, [%m], %x)\n", "too many indices"},
     {"%x = input(T([3], f32))\n%m = input(T([3], b8))\n%v = input(T([], c64))\n%r = masked_fill.Tensor(%x, %m, %v)\n", "a real value for a tensor"},
 };
 
@@ -54,7 +61,63 @@ typedef struct taken_program {
     "%g = clone(%p" format ")\n%q = mul.Scalar(%i, nan)\n%n = clone(%q" format ")\n%z = new_full(%g, [2], 0)\n%u = new_full(%g, [2], 1)\n" \
     "%d, %s, %t = native_batch_norm_backward(%g, %n, None, %z, %u, None, None, False, 0.0, [True, False, False])\n"
 
+/* The gradient of a bias, of twos, where nothing else is summed up. */
+#define BIAS_GRADIENT(type, grad, input, weight, numbers) "%i = input(T([" grad "], i64), low=2, high=3)\n%g = _to_copy(%i, dtype=" type ")\n" \
+    "%x = input(T([" input "], " type "))\n%w = input(T([" weight "], " type "))\n%p, %q, %r = convolution_backward(%g, %x, %w, " numbers ")\n"
+
+/* Six and a number without dimensions, [-1, 1, 3], and those as rows and columns: terms of both signs. */
+#define SIGNS(type) TWOS(type) "%j = cumsum(%x, 0, dtype=" type ")\n%k = sub.Scalar(%j, 3)\n%s = sum(%x)\n%a = view(%k, [1, 3])\n%b = view(%x, [3, 1])\n"
+#define NO_TERMS(type, right) TWOS(type) "%a = input(T([3, 0], " type "))\n%b = input(T([0" right "], " type "))\n"
+
 static const taken_program taken[] = {
+    {BIAS_GRADIENT("f32", "2, 6, 5", "2, 0, 7", "6, 0, 3", "[6], [1], [0], [1], False, [0], 1, [True, True, True]"), 6, {20, 20, 20, 20, 20, 20}},
+    {BIAS_GRADIENT("f64", "2, 6, 5", "2, 0, 7", "6, 0, 3", "[6], [1], [0], [1], False, [0], 1, [False, True, True]"), 2, {20, 20}},
+    {BIAS_GRADIENT("bf16", "2, 4, 3, 5", "2, 0, 5, 7", "4, 0, 3, 3", "[4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]"), 2, {60, 60}},
+    {BIAS_GRADIENT("f16", "2, 4, 3, 5", "2, 0, 5, 7", "4, 0, 3, 3", "[4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, False, True]"), 2, {60, 60}},
+    {BIAS_GRADIENT("f32", "1, 2, 1, 3, 5", "1, 0, 2, 5, 7", "2, 0, 2, 3, 3", "[2], [1, 1, 1], [0, 0, 0], [1, 1, 1], False, [0, 0, 0], 1, [True, True, True]"),
+     2, {30, 30}},
+    {BIAS_GRADIENT("f32", "0, 6, 5", "0, 4, 7", "6, 4, 3", "[6], [1], [0], [1], False, [0], 1, [True, True, True]"), 6, {0, 0, 0, 0, 0, 0}},
+    {TWOS("u8") "%y = mul.Scalar(%x, 127)\n%r = threshold_backward(%x, %y, -3)\n", 3, {2, 2, 2}}, /* 253 */
+    {TWOS("u8") "%y = mul.Scalar(%x, 126)\n%r = threshold_backward(%x, %y, -3)\n", 3, {0, 0, 0}},
+    {TWOS("i16") "%y = neg(%x)\n%r = threshold_backward(%x, %y, -2.5)\n", 3, {0, 0, 0}},
+    {TWOS("i64") "%y = mul.Scalar(%x, 4503599627370496)\n%z = add.Scalar(%y, 4)\n%r = threshold_backward(%x, %z, 9007199254740995)\n", 3, {2, 2, 2}},
+    {TWOS("f16") "%e = sub.Scalar(%x, 1)\n%r = pow.Scalar(2147483648, %e)\n", 3, {INFINITY, INFINITY, INFINITY}},
+    {TWOS("bf16") "%e = sub.Scalar(%x, 1)\n%r = pow.Scalar(257, %e)\n", 3, {256, 256, 256}},
+    {TWOS("f32") "%e = sub.Scalar(%x, 1)\n%r = pow.Scalar(16777217, %e)\n", 3, {16777216, 16777216, 16777216}},
+    {SIGNS("f64") "%r = addmm(%s, %a, %b, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("f64") "%r = addmm(%s, %a, %b, alpha=-inf, beta=0)\n", 1, {-INFINITY}},
+    {SIGNS("f32") "%r = addmm(%s, %a, %b, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("f32") "%r = addmv(%s, %a, %x, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("f64") "%r = addmv(%s, %a, %x, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("f16") "%r = addmv(%s, %a, %x, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("bf16") "%t = view(%s, [1])\n%r = addmv_(%t, %a, %x, alpha=inf)\n", 1, {INFINITY}},
+    {SIGNS("f64") "%c = unsqueeze(%a, 0)\n%d = unsqueeze(%b, 0)\n%r = baddbmm(%s, %c, %d, alpha=inf)\n", 1, {INFINITY}},
+    {NO_TERMS("f32", ", 3") "%r = addmm(%x, %a, %b, alpha=inf)\n", 3, {2, 2, 2}},
+    {NO_TERMS("f64", ", 3") "%r = addmm(%x, %a, %b, alpha=nan, beta=2)\n", 3, {4, 4, 4}},
+    {NO_TERMS("c64", ", 3") "%r = addmm(%x, %a, %b, alpha=inf)\n", 3, {2, 2, 2}},
+    {NO_TERMS("bf16", "") "%r = addmv(%x, %a, %b, alpha=inf)\n", 3, {2, 2, 2}},
+    {NO_TERMS("c128", "") "%r = addmv(%x, %a, %b, alpha=inf)\n", 3, {2, 2, 2}},
+    {NO_TERMS("i64", ", 3") "%r = addmm(%x, %a, %b, beta=2.5)\n", 3, {4, 4, 4}}, /* cut off, with terms and without */
+    {TWOS("i64") "%y = view(%x, [3, 1])\n%z = view(%x, [1, 3])\n%r = addmm(%z, %y, %z, beta=2.5, alpha=1.5)\n", 2, {8, 8}},
+    {"%x = input(T([3, 4], f32))\n%r = normal_(%x, -inf, 0)\n", 2, {-INFINITY, -INFINITY}},
+    {"%x = input(T([3, 4], f64))\n%r = normal_(%x, inf, 2.5)\n", 2, {INFINITY, INFINITY}},
+    {"%x = input(T([3, 4], f32))\n%r = normal_(%x, nan, 1)\n", 2, {NAN, NAN}},
+    {"%x = input(T([3, 4], f16))\n%r = normal_(%x, 1e+30, 0)\n", 2, {INFINITY, INFINITY}},
+    {"%x = input(T([30, 40], f16))\n%r = normal_(%x, 0.0, 1e+30)\n", 0, {0}},
+    {"%x = input(T([30, 40], f16))\n%r = normal_(%x, 1000.0, 30000.0)\n", 0, {0}},
+    {"%x = input(T([30, 40], f64))\n%r = normal_(%x, 0.0, inf)\n", 0, {0}},
+    {"%x = input(T([0, 3], f32))\n%r = norm.Scalar(%x, nan)\n", 1, {0}},
+    {"%x = input(T([0, 3], c64))\n%r = norm.ScalarOpt_dim(%x, nan, [0])\n", 3, {0, 0, 0}},
+    {TWOS("f32") "%r = norm.Scalar(%x, nan)\n", 1, {NAN}},
+    {TWOS("i32") "%y = add.Scalar(%x, 2147483645)\n%r = sin(%y)\n", 0, {0}}, /* of 2^31, which f32 has */
+    {TWOS("f16") "%y = mul.Scalar(%x, -0.0)\n%z = clone(%y)\n%r = any(%z)\n", 1, {0}},
+    {TWOS("f16") "%y = mul.Scalar(%x, -0.0)\n%r = all.dim(%y, 0)\n", 1, {0}},
+    {TWOS("bf16") "%m = gt.Scalar(%x, 3)\n%y = masked_fill.Scalar(%x, %m, 1)\n%z = mul.Scalar(%y, -0.0)\n%r = any.dim(%z, 0)\n", 1, {0}},
+    {"%x = input(T([5, 9, 4], f16))\n%s = input(T([5, 9, 4], b8))\n%z = masked_fill.Scalar(%x, %s, -0.0)\n%r = all.dim(%z, 1)\n", 0, {0}},
+    {"%x = input(T([5, 9, 4], bf16))\n%s = input(T([5, 9, 4], b8))\n%y = mul.Scalar(%x, 0)\n%z = masked_fill.Scalar(%y, %s, -0.0)\n%r = any.dim(%z, 2)\n", 0, {0}},
+    {TRUTHS "%r = clamp.Tensor(%y, %x)\n", 3, {1, 1, 1}},
+    {TRUTHS "%r = clamp.Tensor(%x, None, %y)\n", 3, {0, 0, 0}},
+    {TRUTHS "%r = clamp_.Tensor(%y, %x)\n", 3, {1, 1, 1}},
     {TWOS("c64") "%r = cumsum(%x, 0, dtype=f32)\n", 3, {2, 4, 6}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c64)\n%r = cumsum(%z, 0, dtype=i64)\n", 3, {1, 2, 3}},
     {TWOS("f32") "%h = mul.Scalar(%x, 0.75)\n%z = _to_copy(%h, dtype=c128)\n%r = cumsum(%z, 0, dtype=i8)\n", 3, {1, 2, 3}},

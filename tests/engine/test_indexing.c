@@ -379,8 +379,43 @@ static void masks_of_other_counts_are_refused(void **state) {
     kit_close(&k);
 }
 
+/* A mask without dimensions is one of all of self, alone, and left out beside others, as in ATen. */
+static void masks_of_all(void **state) {
+    (void)state;
+    static const char *const names[] = {"index_put", "index_put_", "_index_put_impl", "_index_put_impl_"};
+    kit k;
+    kit_open(&k, 79);
+    for (size_t i = 0; i < 2 * countof(names); i++) {
+        const bool holds = i % 2 == 0;
+        tensor *mask = kit_values(&k, ASSAY_B8, 0, NULL, (const double[]){holds}), *none = NULL;
+        tensor *at = kit_values(&k, ASSAY_I64, 1, (const int64_t[]){1}, (const double[]){1});
+        tensor *value = kit_values(&k, ASSAY_F32, 0, NULL, (const double[]){9});
+        const double was[] = {1, 2, 3, 4};
+        const double *set = holds ? (const double[]){9, 9, 9, 9} : was;
+        const double *sum = holds ? (const double[]){10, 11, 12, 13} : was;
+#define SELF arg_tensor(kit_values(&k, ASSAY_F32, 2, (const int64_t[]){2, 2}, was))
+        const char *name = names[i / 2];
+        const arg alone = arg_tensors(&mask, 1), last = arg_tensors((tensor *[]){none, mask}, 2), beside = arg_tensors((tensor *[]){mask, at}, 2);
+        kit_expect(&k, name, (const arg[]){SELF, alone, arg_tensor(value), arg_bool(false)}, 4, set, 4, 0);
+        kit_expect(&k, name, (const arg[]){SELF, last, arg_tensor(value), arg_bool(false)}, 4, set, 4, 0);
+        kit_expect(&k, name, (const arg[]){SELF, alone, arg_tensor(value), arg_bool(true)}, 4, sum, 4, 0);
+        kit_expect(&k, name, (const arg[]){SELF, beside, arg_tensor(value), arg_bool(false)}, 4, (const double[]){1, 2, 9, 9}, 4, 0);
+        kit_check(&k, name, (const arg[]){SELF, alone, arg_tensor(value), arg_bool(false)}, 4);
+        kit_check(&k, name, (const arg[]){SELF, beside, arg_tensor(value), arg_bool(true)}, 4);
+        kit_check(&k, "index.Tensor", (const arg[]){SELF, last}, 2);
+        kit_expect(&k, "index.Tensor", (const arg[]){SELF, alone}, 2, was, holds ? 4 : 0, 0);
+        kit_expect(&k, "index.Tensor", (const arg[]){SELF, beside}, 2, (const double[]){3, 4}, 2, 0);
+        kit_refuses(&k, "index.Tensor", (const arg[]){SELF, arg_tensors((tensor *[]){at, mask, at}, 3)}, 2, ASSAY_INVALID);
+        kit_refuses(&k, name, (const arg[]){arg_tensor(value), alone, arg_tensor(value), arg_bool(false)}, 4, ASSAY_INVALID);
+#undef SELF
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masks_of_all),
         cmocka_unit_test(reads_agree),   cmocka_unit_test(writes_agree),  cmocka_unit_test(long_ones_agree),
         cmocka_unit_test(masks_take_values_of_other_types), cmocka_unit_test(small_types_add_up),
         cmocka_unit_test(bags_agree), cmocka_unit_test(many_bags_agree), cmocka_unit_test(indices_without_bags),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),

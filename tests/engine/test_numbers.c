@@ -28,7 +28,7 @@ static const refused_call refused[] = {
     {"i8", "new_full(%x, [3], 128)", "expected fill_value that i8 can be"},
     {"f16", "new_full(%x, [3], 70000, dtype=i16)", "that i16 can be"},
     {"i8", "scatter.value(%x, 1, %i, 1e+20)", "that i8 can be"},
-    {"i8", "pow.Tensor_Scalar(%x, 300)", "expected exponent that i8 can be"},
+    {"i8", "pow.Tensor_Scalar(%x, 300)", "expected an exponent that i8 can be"},
     {"f16", "pow.Tensor_Scalar(%x, 1e+300)", "expected an exponent that f16 can be"},
     {"i8", "hardtanh(%x, 300, 400)", "expected min_val that i8 can reach, got 300"},
     {"u8", "hardtanh(%x, -3, -1.5)", "expected max_val that u8 can reach"},
@@ -56,6 +56,20 @@ static const refused_call refused[] = {
     {"i64", "addmm(%x, %x, %p, beta=1e+30)", "expected beta that i64 can be"},
     {"i64", "addmm(%x, %x, %p, alpha=-inf)", "expected alpha that i64 can be"},
     {"i16", "index_add(%x, 1, %j, %x, alpha=inf)", "expected alpha that i16 can be"},
+    {"f16", "index_add(%x, 1, %j, %x, alpha=70000)", "expected alpha that f16 can be"},
+    {"i8", "add.Tensor(%x, %x, alpha=300)", "expected alpha that i8 can be, got 300"},
+    {"u8", "add.Scalar(%x, 1, -300)", "expected alpha that u8 can be"},
+    {"i32", "add_.Tensor(%x, %x, alpha=2147483648)", "expected alpha that i32 can be"},
+    {"f16", "add.Tensor(%x, %x, alpha=70000)", "expected alpha that f16 can be"},
+    {"c64", "add.Tensor(%x, %x, alpha=1e+39)", "expected alpha that c64 can be"},
+    {"i8", "sub.Tensor(%x, %x, alpha=300)", "expected alpha whose opposite i8 can be, got 300"},
+    {"i8", "sub.Scalar(%x, 1, -128)", "expected alpha whose opposite i8 can be"},
+    {"bf16", "rsub.Scalar(%x, 1, 1e+39)", "expected alpha whose opposite bf16 can be"},
+    {"f32", "addcmul(%x, %x, %x, value=1e+39)", "expected value that f32 can be"},
+    {"f16", "threshold_backward(%x, %x, 1e+39)", "expected threshold that f32 can be"},
+    {"bf16", "hardtanh_backward(%x, %x, -1, 1e+39)", "expected max_val that f32 can be"},
+    {"f16", "leaky_relu(%x, 1e+39)", "expected negative_slope that f32 can be"},
+    {"f32", "elu(%x, 1e+39)", "expected alpha that f32 can be"},
 };
 
 /* A program that makes %r by the call, with the inputs that it names. */
@@ -129,6 +143,12 @@ static const char *const taken[][2] = {
     {"f32", "pow.Scalar(1e+300, %x)"},
     {"c64", "add.Scalar(%x, inf)"},
     {"b8", "add.Scalar(%x, True, 2)"},
+    {"b8", "add.Tensor(%x, %m, alpha=300)"},
+    {"u8", "add.Tensor(%x, %x, alpha=-200)"},
+    {"u8", "sub.Scalar(%x, 1, -200)"},
+    {"i8", "sub.Tensor(%x, %x, alpha=128)"}, /* -128 */
+    {"f16", "addcmul(%x, %x, %x, value=70000)"},
+    {"f32", "sub.Tensor(%x, %x, alpha=inf)"},
 };
 
 /* What one backend makes of all of them. */

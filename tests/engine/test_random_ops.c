@@ -196,6 +196,24 @@ static double normal_ramp(int64_t i) {
     return low;
 }
 
+static double no_number(int64_t i) {
+    return i == 77 ? NAN : normal_ramp(i);
+}
+
+static double infinite(int64_t i) {
+    (void)i;
+    return INFINITY;
+}
+
+/* One too large for standard values, and infinite ones of which most are above 0. */
+static double one_infinite(int64_t i) {
+    return i == 77 ? INFINITY : fair_sign(i);
+}
+
+static double mostly_above(int64_t i) {
+    return i % 4 == 0 ? -INFINITY : INFINITY;
+}
+
 static double sign(int64_t i) {
     return i % 2 == 0 ? -1 : 1;
 }
@@ -220,6 +238,13 @@ static void test_checks_notice(void **state) {
     expect_impossible(k, "normal_", (arg[]){x, arg_float(3), arg_float(0)}, 3, ones);
     expect_impossible(k, "normal_", (arg[]){x}, 1, alternating);
     expect_impossible(k, "native_dropout", (arg[]){x, arg_float(0.5), arg_bool(true)}, 3, ones);
+    arg y = arg_tensor(kit_tensor(k, ASSAY_F32, 1, &n, NULL)); /* left infinite */
+    expect_impossible(k, "normal_", (arg[]){y}, 1, no_number);
+    expect_impossible(k, "normal_", (arg[]){y}, 1, one_infinite);
+    expect_impossible(k, "normal_", (arg[]){y, arg_float(0), arg_float(1e38)}, 3, infinite);
+    expect_impossible(k, "normal_", (arg[]){y, arg_float(0), arg_float(1e300)}, 3, mostly_above);
+    expect_impossible(k, "normal_", (arg[]){y, arg_float(0), arg_float(INFINITY)}, 3, mostly_above);
+    expect_impossible(k, "normal_", (arg[]){y, arg_float(-INFINITY), arg_float(0)}, 3, infinite);
 }
 
 static void test_bad_arguments(void **state) {

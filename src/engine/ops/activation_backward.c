@@ -10,12 +10,31 @@
 
 /* The gradient comes first, then the forward's input or its result. */
 
+/* A number as it is compared with elements of type t: cut off and wrapped around among integers, in the type that others are computed in. */
+static number bound_of(const op_call *call, int i, dtype t) {
+    number n = call_number(call, i);
+    uint64_t bits = 0;
+    if (dtype_is_integral(t)) {
+        element_store_int(t, &bits, number_to_int(n));
+        return number_of_int(element_load_int(t, &bits));
+    }
+    const dtype computed = dtype_is_floating(t) ? dtype_accumulator(t) : ASSAY_F64;
+    element_store(computed, &bits, n.f);
+    return number_of_double(element_load(computed, &bits));
+}
+
+/* grad_output and self come first of all. */
+static number bound_of_both(const op_call *call, int i) {
+    tensor *const both[] = {call_tensor(call, 0), call_tensor(call, 1)};
+    return bound_of(call, i, result_type(both, 2, NULL, 0));
+}
+
 static double threshold_backward(const double *x, const op_call *call) {
-    return x[1] <= call_float(call, 2) ? 0 : x[0];
+    return x[1] <= bound_of_both(call, 2).f ? 0 : x[0];
 }
 
 static int64_t threshold_backward_int(const int64_t *x, const op_call *call) {
-    return (double)x[1] <= call_float(call, 2) ? 0 : x[0];
+    return x[1] <= bound_of_both(call, 2).i ? 0 : x[0];
 }
 
 static double gelu_backward(const double *x, const op_call *call) {
@@ -87,7 +106,7 @@ static double elu_backward(const double *x, const op_call *call) {
 }
 
 static double hardtanh_backward(const double *x, const op_call *call) {
-    return x[1] <= call_float(call, 2) || x[1] >= call_float(call, 3) ? 0 : x[0];
+    return x[1] <= bound_of_both(call, 2).f || x[1] >= bound_of_both(call, 3).f ? 0 : x[0];
 }
 
 static double hardsigmoid_backward(const double *x, const op_call *call) {
@@ -167,10 +186,8 @@ static val none_of(dag *g, val x) {
 }
 
 static val threshold_backward_parts(dag *g, const val *x, const op_call *call) {
-    bool whole = dtype_category_of(v_dtype(g, x[1])) < CATEGORY_FLOATING;
-    double threshold = call_float(call, 2);
-    threshold = whole ? floor(threshold) : threshold; /* the same question of whole numbers */
-    return v_select(g, compared(g, FN_LE, x[1], threshold), none_of(g, x[0]), x[0]);
+    val threshold = v_constant(g, v_dtype(g, x[1]), bound_of_both(call, 2));
+    return v_select(g, v_2(g, FN_LE, x[1], threshold), none_of(g, x[0]), x[0]);
 }
 
 /* gelu(x) = x/2 (1 + tanh u) = x s with s = 1 / (1 + e), e = exp(-2 u), u = b (x + k x^3). The slope is
@@ -256,7 +273,7 @@ static const op_row rows[] = {
     {.signature = "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
      .doc = "grad_output where self exceeds the threshold, else 0: the gradient of relu.",
      .family = &family_activation_backward,
-     .fits_integers = 1 << 2,
+     .fits_computed = 1 << 2,
      .infer = self_first_infer,
      .takes = TAKES_INTEGRAL | TAKES_FLOATING,
      .decompose_scalar = threshold_backward_parts,
@@ -304,6 +321,7 @@ static const op_row rows[] = {
      .doc = "grad_output times the slope of elu, at self or where its result is given.",
      .family = &family_activation_backward,
      .infer = elu_backward_infer,
+     .fits_computed = 1 << 1 | 1 << 2 | 1 << 3,
      .inputs = elu_inputs,
      .takes = TAKES_FLOATING,
      .decompose_scalar = elu_backward_parts,
@@ -312,6 +330,7 @@ static const op_row rows[] = {
     {.signature = "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
      .doc = "grad_output where self lies between min_val and max_val, else 0.",
      .family = &family_activation_backward,
+     .fits_computed = 1 << 2 | 1 << 3,
      .takes = TAKES_FLOATING,
      .decompose_scalar = hardtanh_backward_parts,
      .reference_scalar = hardtanh_backward},
@@ -331,6 +350,7 @@ static const op_row rows[] = {
      .flops_per_element = 3},
     {.signature = "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) "
                   "-> Tensor",
+     .fits_computed = 1 << 2,
      .doc = "grad_output where self exceeds 0, negative_slope * grad_output elsewhere.",
      .family = &family_activation_backward,
      .infer = leaky_relu_backward_infer,

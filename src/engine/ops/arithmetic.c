@@ -123,7 +123,13 @@ static status sub_infer(const op_call *call, outputs *out, error *err) {
                         call->op->signature.params[i].name);
         }
     }
-    return scaled_infer(call, out, err);
+    TRY(scaled_infer(call, out, err));
+    number minus = call_number(call, 2); /* what ATen adds the product with */
+    minus = (number){.category = minus.category, .i = (int64_t)-(uint64_t)minus.i, .f = -minus.f, .im = -minus.im};
+    return dtype_holds(out->items[0].dtype, minus)
+               ? ASSAY_OK
+               : fail(err, ASSAY_INVALID, "%s: expected alpha whose opposite %s can be, got %.17g", call->op->signature.full,
+                      assay_dtype_name(out->items[0].dtype), call_number(call, 2).f);
 }
 
 /* A fraction that scales integers is cut off. */
@@ -180,6 +186,7 @@ static const op_row rows[] = {
     {.signature = "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
      .doc = "self + alpha * other.",
      .family = &family_pointwise,
+     .fits_output = 1 << 2,
      .infer = scaled_infer,
      .cost = scaled_cost,
      .decompose_scalar = add_parts,
@@ -190,6 +197,7 @@ static const op_row rows[] = {
     {.signature = "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
      .doc = "self + alpha * other, a number.",
      .family = &family_pointwise,
+     .fits_output = 1 << 2,
      .infer = scaled_infer,
      .cost = scaled_cost,
      .scalars_promote = true,
@@ -259,7 +267,7 @@ static const op_row rows[] = {
     {.signature = "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
      .doc = "self + value * tensor1 * tensor2.",
      .family = &family_pointwise,
-     .fits_integers = 1 << 3,
+     .fits_computed = 1 << 3,
      .infer = addcmul_infer,
      .cost = addcmul_cost,
      .takes = TAKES_NUMBERS,

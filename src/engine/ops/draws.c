@@ -218,15 +218,35 @@ static status check_normal(const double *z, int64_t n, double slack, error *err)
     return check_shares(&normal, z, n, 4 * slack, err); /* the farthest point is 3 deviations away */
 }
 
-/* Without a deviation all values are the mean. */
-static status check_constant(const double *drawn, int64_t n, double mean, double slack, error *err) {
+/* Without a deviation, and about a mean that is none, all values are the mean, as the type has it. */
+static status check_constant(const double *drawn, int64_t n, dtype t, double mean, double slack, error *err) {
+    uint64_t bits = 0;
+    element_store(t, &bits, mean);
+    const double expected = element_load(t, &bits);
     for (int64_t i = 0; i < n; i++) {
-        if (!(fabs(drawn[i] - mean) <= slack)) {
+        const bool is_it = isnan(expected) ? isnan(drawn[i]) : drawn[i] == expected || (isfinite(expected) && fabs(drawn[i] - mean) <= slack);
+        if (!is_it) {
             return fail(err, ASSAY_INTERNAL, "element %lld is %g, expected the mean, %g, of normal values that do not deviate", (long long)i,
                         drawn[i], mean);
         }
     }
     return ASSAY_OK;
+}
+
+/* Values of which some are beyond the type's largest: standard form says no more of those than on which side they are. The shares below
+   points in between are known all the same. Nobody draws more than 8 deviations from the mean. */
+static status check_saturated(double *drawn, int64_t n, double most, double mean, double sd, double slack, error *err) {
+    const double farthest = 8, low = fmax(-3, (-most - mean) / sd), high = fmin(3, (most - mean) / sd);
+    for (int64_t i = 0; i < n; i++) {
+        const double nearest = drawn[i] > 0 ? (most - mean) / sd : (most + mean) / sd;
+        if (isinf(drawn[i]) && nearest > farthest) {
+            return fail(err, ASSAY_INTERNAL, "element %lld is %g, of normal values about %g that deviate by %g", (long long)i, drawn[i], mean, sd);
+        }
+        drawn[i] = isinf(drawn[i]) ? drawn[i] : (drawn[i] - mean) / sd;
+    }
+    const double step = (high - low) / (MOST_POINTS - 1);
+    const distribution between = {"normal", normal_below, low, step > 0 ? step : 1, step > 0 ? MOST_POINTS : step == 0 ? 1 : 0};
+    return check_shares(&between, drawn, n, slack, err);
 }
 
 status draws_check_normal(const tensor *t, double mean, double sd, error *err) {
@@ -237,8 +257,16 @@ status draws_check_normal(const tensor *t, double mean, double sd, error *err) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to check random values");
     }
     status result = ASSAY_OK;
-    if (sd == 0) {
-        result = check_constant(drawn, n, mean, slack, err);
+    bool saturates = false;
+    for (int64_t i = 0; i < n && isfinite(mean) && result == ASSAY_OK; i++) {
+        saturates = saturates || isinf(drawn[i]);
+        result = isnan(drawn[i]) ? fail(err, ASSAY_INTERNAL, "element %lld is no number", (long long)i) : ASSAY_OK;
+    }
+    if (result != ASSAY_OK || sd == 0 || !isfinite(mean)) {
+        result = result == ASSAY_OK ? check_constant(drawn, n, t->dtype, mean, slack, err) : result;
+    } else if (saturates) {
+        const double grain = isfinite(sd) ? slack / sd : 0;
+        result = check_saturated(drawn, n, dtype_max(t->dtype), mean, sd, 4 * grain, err);
     } else if (n > 0) {
         for (int64_t i = 0; i < n; i++) {
             drawn[i] = (drawn[i] - mean) / sd;

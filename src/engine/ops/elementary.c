@@ -153,7 +153,8 @@ static status pow_number_infer(const op_call *call, outputs *out, error *err) {
                     call->op->signature.full, exponent.f);
     }
     const dtype t = out->items[0].dtype;
-    return dtype_is_floating(t) && dtype_size(t) == 2 && !dtype_holds(t, exponent) /* of other types it is infinite then */
+    const bool holds = dtype_is_integral(t) || (dtype_is_floating(t) && dtype_size(t) == 2); /* of other types it is infinite then */
+    return holds && !dtype_holds(t, exponent)
                ? fail(err, ASSAY_INVALID, "%s: expected an exponent that %s can be, got %g", call->op->signature.full, assay_dtype_name(t), exponent.f)
                : ASSAY_OK;
 }
@@ -374,7 +375,6 @@ static const op_row rows[] = {
     {.signature = "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
      .doc = "self to the power of a number.",
      .family = &family_pointwise,
-     .fits_integers = 1 << 1,
      .infer = pow_number_infer,
      .cost = pow_number_cost,
      .inputs = pow_inputs,
@@ -392,6 +392,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .takes = TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,
      .scalars_promote = true,
+     .rounds_numbers = true,
      .no_in_place = true,
      .decompose_scalar = pow_of_number_parts,
      .reference_scalar = pow_of_number,

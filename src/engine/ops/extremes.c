@@ -106,11 +106,21 @@ static int64_t clamp_int(const int64_t *x, const op_call *call) {
     return call_is_none(call, 2) || value < x[at] ? value : x[at];
 }
 
+/* In place the result would not have self's type. */
+static status abs_infer(const op_call *call, outputs *out, error *err) {
+    return call->op->in_place && dtype_is_complex(call_tensor(call, 0)->dtype)
+               ? fail(err, ASSAY_INVALID, "%s is not defined for complex numbers in place", call->op->signature.full)
+               : pointwise_infer(call, out, err);
+}
+
 static status clamp_infer(const op_call *call, outputs *out, error *err) {
     if (call_is_none(call, 1) && call_is_none(call, 2)) {
         return fail(err, ASSAY_INVALID, "%s: expected min, max or both, got neither", call->op->signature.full);
     }
     TRY(pointwise_infer(call, out, err));
+    if (out->items[0].dtype == ASSAY_B8 && !call_is_none(call, 1) && !call_is_none(call, 2)) {
+        return fail(err, ASSAY_INVALID, "%s: expected one bound of booleans, got two", call->op->signature.full); /* as ATen */
+    }
     return call->op->row->scalars_promote ? pointwise_check_bounds(call, 1, 2, out->items[0].dtype, err) : ASSAY_OK;
 }
 
@@ -165,6 +175,7 @@ static const op_row rows[] = {
     {.signature = "abs(Tensor self) -> Tensor",
      .doc = "The magnitude of self: real for complex numbers.",
      .family = &family_pointwise,
+     .infer = abs_infer,
      .promotion = PROMOTE_COMPLEX_TO_FLOAT,
      .takes = TAKES_NUMBERS,
      .decompose_scalar = abs_parts,
@@ -211,7 +222,7 @@ static const op_row rows[] = {
      .doc = "self, no smaller than min and no larger than max, element by element.",
      .family = &family_pointwise,
      .infer = clamp_infer,
-     .takes = TAKES_ORDERED,
+     .takes = TAKES_BOOLEAN | TAKES_ORDERED,
      .decompose_scalar = clamp_parts,
      .reference_scalar = clamp,
      .reference_int = clamp_int},

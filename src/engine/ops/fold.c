@@ -54,7 +54,7 @@ static status check_floating(const op_call *call, const tensor *t, bool takes_bo
     if (category >= CATEGORY_FLOATING || (takes_bool && category == CATEGORY_BOOLEAN)) {
         return ASSAY_OK;
     }
-    return fail(err, ASSAY_UNSUPPORTED, "%s: expected a floating-point or complex tensor, got %s",
+    return fail(err, ASSAY_INVALID, "%s: expected a floating-point or complex tensor, got %s",
                 call->op->signature.full, assay_dtype_name(t->dtype));
 }
 

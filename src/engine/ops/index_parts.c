@@ -86,6 +86,10 @@ static bool indexing_at(dag *g, const op_call *call, indexing *ix, index_sum *at
             v_refuse(g, "a mask that is nowhere true: the library sees whether it stays so");
             return false;
         }
+        if (ix->source[k].n_dims == 0) {
+            v_refuse(g, "a mask without dimensions: the library sees what it holds");
+            return false;
+        }
     }
     if (sizes_numel(ix->ndim, ix->sizes) == 0) {
         return false;

@@ -206,9 +206,15 @@ static int64_t summand_at(const tensor *self, const tensor *out, int64_t flat) {
     return at;
 }
 
+/* A sum of no terms is left out, whatever it would be scaled by: infinity times 0 is none. */
+static number scale_of_product(const op_call *call) {
+    const tensor *a = call_tensor(call, 1);
+    return a->sizes[a->ndim - 1] > 0 ? call_number(call, 4) : number_of_int(0);
+}
+
 static double complex sum_complex(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     const tensor *self = call_tensor(ctx->call, 0);
-    number beta = call_number(ctx->call, 3), alpha = call_number(ctx->call, 4);
+    number beta = call_number(ctx->call, 3), alpha = scale_of_product(ctx->call);
     int64_t at = summand_at(self, &ctx->out->items[out], flat);
     double complex scale = complex_of((const double[]){alpha.f, alpha.im});
     double complex weight = complex_of((const double[]){beta.f, beta.im});
@@ -222,7 +228,7 @@ static double complex sum_complex(ref_ctx *ctx, int out, int64_t flat, double *n
 
 /* sum_element's last step: beta * self on top of the product, whose square sum *norm holds. */
 static double add_summand(ref_ctx *ctx, int out, int64_t flat, double product, double *norm) {
-    double beta = call_number(ctx->call, 3).f, alpha = call_number(ctx->call, 4).f;
+    double beta = call_number(ctx->call, 3).f, alpha = scale_of_product(ctx->call).f;
     const double *s = beta != 0 ? ref_real(ctx, 0) : NULL;
     double summand = s != NULL ? beta * s[summand_at(call_tensor(ctx->call, 0), &ctx->out->items[out], flat)] : 0;
     *norm = alpha * alpha * *norm + summand * summand;
@@ -357,7 +363,8 @@ static void vector_sum_parts(dag *g, const op_call *call, const outputs *out) {
     val product = vector_product(g, call, 1);
     number beta = call_number(call, 3), alpha = call_number(call, 4);
     dtype t = v_dtype(g, product);
-    product = v_mul(g, product, v_constant(g, t, alpha));
+    const bool is_empty = call_tensor(call, 1)->sizes[1] == 0; /* 0 then, whatever it is scaled by */
+    product = is_empty ? product : v_mul(g, product, v_constant(g, t, alpha));
     bool reads = beta.f != 0 || beta.im != 0;
     v_result(g, 0, reads ? v_add(g, product, v_mul(g, v_arg(g, call, 0), v_constant(g, t, beta))) : product);
 }
@@ -437,7 +444,7 @@ static const op_row rows[] = {
      .doc = "beta * self + alpha * (mat1 times mat2), self broadcast; self is not read when beta is 0.",
      .family = &family_product_sum,
      .infer = addmm_infer,
-     .fits_integers = 1 << 3 | 1 << 4,
+     .fits_computed = 1 << 3 | 1 << 4,
      .decompose = product_sum_parts,
      .reference_element = sum_element,
      .reference_run = sum_neighbours},
@@ -445,7 +452,7 @@ static const op_row rows[] = {
      .doc = "addmm for each batch.",
      .family = &family_product_sum,
      .infer = baddbmm_infer,
-     .fits_integers = 1 << 3 | 1 << 4,
+     .fits_computed = 1 << 3 | 1 << 4,
      .decompose = product_sum_parts,
      .reference_element = sum_element,
      .reference_run = sum_neighbours},
@@ -453,7 +460,7 @@ static const op_row rows[] = {
      .doc = "beta * self + alpha * (mat times vec), self broadcast; self is not read when beta is 0.",
      .family = &family_product_sum,
      .infer = addmv_infer,
-     .fits_integers = 1 << 3 | 1 << 4,
+     .fits_computed = 1 << 3 | 1 << 4,
      .decompose = vector_sum_parts,
      .reference_element = sum_element,
      .reference_run = sum_neighbours},

@@ -159,6 +159,9 @@ static double norm_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
         }
     }
     double total = ref_sum_total(&sum);
+    if (w.n == 0) { /* 0 for an order that is none, too */
+        return 0;
+    }
     return isinf(p) ? extreme : p == 0 || p == 1 ? total : p == 2 ? sqrt(total) : pow(total, 1 / p);
 }
 
@@ -269,8 +272,9 @@ static void norm_parts(dag *g, const op_call *call, const outputs *out) {
     } else if (p != 1 && !isinf(p)) {
         size = v_2(g, FN_POW, size, order);
     }
+    const bool is_empty = reduction_length(call, dims) == 0; /* 0 for an order that is none, too */
     val sum = v_reduce(g, isinf(p) ? (p > 0 ? RED_MAX : RED_MIN) : RED_SUM, size, mask, keepdim);
-    v_result(g, 0, p == 0 || p == 1 || isinf(p) ? sum : v_2(g, FN_POW, sum, v_real(g, v_dtype(g, sum), 1 / p)));
+    v_result(g, 0, p == 0 || p == 1 || isinf(p) || is_empty ? sum : v_2(g, FN_POW, sum, v_real(g, v_dtype(g, sum), 1 / p)));
 }
 
 static const op_row rows[] = {

@@ -37,6 +37,9 @@ static status forward_infer(const op_call *call, outputs *out, error *err) {
     int group = signature_find_param(&call->op->signature, "group");
     int shape = signature_find_param(&call->op->signature, "normalized_shape");
     if (group >= 0) {
+        if (call_int(call, 5) == 0) {
+            return fail(err, ASSAY_INVALID, "%s: expected HxW above 0, got 0", call->op->signature.full);
+        }
         sizes[0] = x->sizes[0];
         sizes[1] = call_int(call, group);
         ndim = 2;

@@ -19,6 +19,10 @@ static status cumsum_infer(const op_call *call, outputs *out, error *err) {
     TRY(dim_wrap(call_int(call, 1), self->ndim, &dim, err));
     dtype t = dtype_category_of(self->dtype) < CATEGORY_FLOATING ? ASSAY_I64 : self->dtype;
     t = call_dtype(call, 2, call->op->in_place ? self->dtype : t);
+    if (call->op->in_place && t != self->dtype && t != ASSAY_B8) {
+        return fail(err, ASSAY_INVALID, "%s: in place: expected dtype to be self's, %s, got %s", call->op->signature.full,
+                    assay_dtype_name(self->dtype), assay_dtype_name(t));
+    }
     if (t == ASSAY_B8) {
         return fail(err, ASSAY_INVALID, "%s: expected a type of numbers to add up in, got b8; any.dim may be meant, or dtype=i64", call->op->signature.full);
     }

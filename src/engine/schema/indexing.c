@@ -86,7 +86,7 @@ static status take_source(const op_call *call, const tensor *t, int item, int di
                     call->op->signature.full, assay_dtype_name(t->dtype));
     }
     int n_dims = is_mask ? t->ndim : 1;
-    if (dim + n_dims > self->ndim || (is_mask && n_dims == 0)) {
+    if (dim + n_dims > self->ndim) {
         return fail(err, ASSAY_INVALID, "%s: too many indices for a tensor of %d dimensions", call->op->signature.full,
                     self->ndim);
     }
@@ -95,17 +95,36 @@ static status take_source(const op_call *call, const tensor *t, int item, int di
     return is_mask ? check_mask(call, s, err) : ASSAY_OK;
 }
 
+/* A mask without dimensions takes all of self or nothing. */
+static bool is_mask_of_all(const tensor *t) {
+    return t != NULL && t->ndim == 0 && (t->dtype == ASSAY_B8 || t->dtype == ASSAY_U8);
+}
+
+/* Beside indices that stand for dimensions ATen makes nothing of such a mask, whatever it holds. */
+static bool has_indices_of_dims(tensor *const *items, int n) {
+    for (int k = 0; k < n; k++) {
+        if (items[k] != NULL && !is_mask_of_all(items[k])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static status take_sources(const op_call *call, indexing *out, error *err) {
     const tensor *self = call_tensor(call, 0);
     int n, dim = 0;
     tensor **items = call_tensors(call, 1, &n);
+    const bool skips_masks_of_all = has_indices_of_dims(items, n);
     for (int k = 0; k < n; k++) {
-        if (dim >= self->ndim) {
+        if (dim >= self->ndim || n > self->ndim) {
             return fail(err, ASSAY_INVALID, "%s: too many indices (%d) for a tensor of %d dimensions",
                         call->op->signature.full, n, self->ndim);
         }
         if (items[k] == NULL) {
             dim++;
+            continue;
+        }
+        if (skips_masks_of_all && is_mask_of_all(items[k])) {
             continue;
         }
         TRY(take_source(call, items[k], k, dim, out, err));

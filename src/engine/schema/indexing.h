@@ -6,7 +6,8 @@
 #include "engine/schema/op.h"
 #include "engine/schema/reference.h"
 
-/* One given index: integers for one dimension of self, or a mask for as many dimensions as it has itself. */
+/* One given index: integers for one dimension of self, or a mask for as many dimensions as it has itself. A mask without any is left out
+   beside others, as in ATen. Alone it adds a dimension, of size 1 where it is true and else 0 (NumPy's meaning; ATen's index fails). */
 typedef struct index_source {
     const tensor *t;
     int item;         /* its place in the list argument */

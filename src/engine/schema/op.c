@@ -201,12 +201,14 @@ status call_check_written(const op_call *call, int i, error *err) {
 static status check_numbers_fit(const op_call *call, const outputs *out, error *err) {
     const op *o = call->op;
     const dtype t = out->n > 0 ? out->items[0].dtype : ASSAY_B8;
-    const uint32_t fits = o->row->fits_output | (dtype_is_integral(t) ? o->row->fits_integers : 0);
+    const uint32_t fits = o->row->fits_output | o->row->fits_computed;
     for (int i = 0; fits != 0 && i < o->signature.n_params; i++) {
         const number value = (fits >> i & 1) != 0 && !call_is_none(call, i) ? call_number(call, i) : (number){0};
-        if (!dtype_holds(t, value)) {
+        const bool computed = !dtype_is_integral(t) && (o->row->fits_computed >> i & 1) != 0;
+        const dtype holder = computed ? dtype_accumulator(t) : t;
+        if (!dtype_holds(holder, value)) {
             return fail(err, ASSAY_INVALID, "%s: expected %s that %s can be, got %.17g", o->signature.full, o->signature.params[i].name,
-                        assay_dtype_name(t), isnan(value.f) ? (double)NAN : value.f);
+                        assay_dtype_name(holder), isnan(value.f) ? (double)NAN : value.f);
         }
     }
     return ASSAY_OK;
@@ -221,10 +223,10 @@ status op_infer(const op_call *call, outputs *out, error *err) {
         TRY(call->op->signature.params[i].is_written ? call_check_written(call, i, err) : ASSAY_OK);
     }
     status result = infer(call, out, err);
+    result = result == ASSAY_OK ? check_numbers_fit(call, out, err) : result;
     if (result == ASSAY_OK && call->op->in_place && !row->is_view && !row->is_in_place) {
         result = infer_in_place(call, out, err);
     }
-    result = result == ASSAY_OK ? check_numbers_fit(call, out, err) : result;
     if (result != ASSAY_OK) {
         outputs_clear(out);
     }

@@ -186,13 +186,13 @@ struct op_row {
     uint32_t scales;         /* ... but for these: bit i set if argument i, a Scalar, is a factor that has no say in it (its alpha) */
     uint32_t takes;          /* pointwise: a set of TAKES_ bits */
     /* pointwise: a number among the operands is rounded to the type computed in, not to the wider one that f16 and bf16
-       are accumulated in; where that decides (comparisons always are so, remainders) */
+       are accumulated in; where that decides (comparisons always are so, remainders, bases of powers) */
     bool rounds_numbers;
     bool keeps_integers; /* pointwise: integers among the operands may lie outside the type computed in, as bounds do */
     const char *in_place_overload; /* where ATen names it otherwise: pow.Tensor_Scalar has pow_.Scalar */
     uint32_t promote_mask;   /* pointwise: bit k set if tensor operand k takes part in type promotion; 0: all do */
     uint32_t fits_output;    /* bit i set if Scalar argument i becomes a number of output 0's type, which has to hold it */
-    uint32_t fits_integers;  /* the same where that type is one of integers; others compute in a wider one */
+    uint32_t fits_computed;  /* the same of the type that output 0's is computed in: itself of integers, f32 of f16 and bf16 */
     uint32_t written_args;     /* bit i set if argument i is written though ATen's schema does not say so (running statistics) */
     /* In place, every element written gets the same value, whatever was there: several of them may lie in one place. */
     bool writes_one_value;

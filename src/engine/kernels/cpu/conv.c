@@ -232,9 +232,6 @@ static status sum_run(conv_sum *c, error *err) {
         if (c->added != NULL) {
             conv_add_bias(c->side[to], tensor_data(c->side[to]), c->added);
         }
-        if (writes_bias && c->side[BIAS] != NULL) {
-            clear_tensor(c->side[BIAS]);
-        }
         return ASSAY_OK;
     }
     for (int i = 0; i < N_SIDES; i++) {
@@ -347,7 +344,7 @@ static status prepare_backward(kernel_plan *plan, error *err) {
         TRY(add_sum(plan, ONEDNN_TO_WEIGHT, transposed ? input : grad, transposed ? grad : input, &out[1],
                     library_bias ? &out[2] : NULL, NULL, err));
         const conv_sum *c = &s->sums[s->n_sums - 1];
-        library_bias = library_bias && (c->library != NULL || c->is_empty);
+        library_bias = library_bias && c->library != NULL; /* an empty sum has terms of the bias all the same */
     }
     if (mask[2] && !library_bias) {
         s->bias_grad = &out[2];

@@ -156,6 +156,9 @@ static void sum_channels_together(const tensor *grad, const tensor *out, int64_t
 void conv_sum_bias(const tensor *grad, const tensor *out) {
     size_t size = dtype_size(out->dtype);
     int64_t channels = grad->sizes[1];
+    if (channels == 0) {
+        return;
+    }
     int threads = parallel_threads(tensor_bytes(grad));
     bool together = tensor_is_channels_last(grad);
     int64_t block = together ? (channels + threads - 1) / threads : 1;

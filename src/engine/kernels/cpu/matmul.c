@@ -4,8 +4,18 @@
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/stage.h"
 
+#include <math.h>
+
+/* An alpha that is no finite number scales the sums: term by term infinity would cancel itself. */
+typedef struct scaled_apart {
+    tensor summand; /* broadcast to c's shape */
+    char *product;  /* dense, of c's type */
+    double alpha, beta;
+} scaled_apart;
+
 typedef struct matmul_state {
     gemm *g;
+    scaled_apart *apart; /* NULL: gemm scales */
     const tensor *a, *b, *summand;
     stage *copies[2]; /* of a and b where the product is written into them; NULL: none */
 } matmul_state;
@@ -18,8 +28,24 @@ static const void *operand(const tensor *t, const stage *copy) {
     return copy->data;
 }
 
+static void scale(const scaled_apart *s, const tensor *c) {
+    const int64_t size = (int64_t)dtype_size(c->dtype);
+    for (int64_t i = 0; i < tensor_numel(c); i++) {
+        double value = s->alpha * element_load(c->dtype, s->product + i * size);
+        if (s->beta != 0) {
+            value += s->beta * element_load(c->dtype, tensor_data(&s->summand) + tensor_offset_of(&s->summand, i) * size);
+        }
+        element_store(c->dtype, tensor_data(c) + tensor_offset_of(c, i) * size, value);
+    }
+}
+
 static status run(kernel_plan *plan) {
     matmul_state *m = plan->state;
+    if (m->apart != NULL) {
+        TRY(gemm_run(m->g, operand(m->a, m->copies[0]), operand(m->b, m->copies[1]), NULL, m->apart->product, plan->err));
+        scale(m->apart, &plan->out->items[0]);
+        return ASSAY_OK;
+    }
     const void *summand = m->summand != NULL ? tensor_data(m->summand) : NULL;
     return gemm_run(m->g, operand(m->a, m->copies[0]), operand(m->b, m->copies[1]), summand, tensor_data(&plan->out->items[0]), plan->err);
 }
@@ -53,6 +79,26 @@ static status operand_strides(kernel_plan *plan, const tensor *t, bool as_column
     return ASSAY_OK;
 }
 
+/* Takes the summand and alpha out of the product that gemm is to make. */
+static status take_apart(kernel_plan *plan, gemm_shape *s, const tensor *summand, error *err) {
+    matmul_state *m = plan->state;
+    const tensor *c = &plan->out->items[0];
+    scaled_apart *apart = m->apart = arena_make(plan->memory, 1, sizeof *apart);
+    if (apart == NULL || (apart->product = arena_make(plan->memory, (size_t)tensor_numel(c), dtype_size(c->dtype))) == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a matrix product");
+    }
+    apart->summand = *summand;
+    apart->alpha = s->alpha.f;
+    apart->beta = s->beta.f;
+    tensor dense;
+    TRY(tensor_init(&dense, c->dtype, c->ndim, c->sizes, err));
+    matrix_strides(&dense, true, s->c);
+    s->has_summand = false;
+    s->alpha = number_of_int(1);
+    s->beta = number_of_int(0);
+    return ASSAY_OK;
+}
+
 static status prepare_at(kernel_plan *plan, int a_arg, error *err) {
     const op_call *call = plan->call;
     matmul_state *m = plan->state = plan->inline_state;
@@ -73,6 +119,8 @@ static status prepare_at(kernel_plan *plan, int a_arg, error *err) {
     TRY(operand_strides(plan, a, false, &m->copies[0], s.a, err));
     TRY(operand_strides(plan, b, true, &m->copies[1], s.b, err));
     matrix_strides(c, true, s.c);
+    m->apart = NULL;
+    s.alpha = s.k > 0 ? s.alpha : number_of_int(1); /* a sum of no terms is left out, whatever scales it */
     if (m->summand != NULL) {
         int64_t strides[TENSOR_MAX_DIMS];
         tensor seen = *c;
@@ -80,7 +128,12 @@ static status prepare_at(kernel_plan *plan, int a_arg, error *err) {
         for (int d = 0; d < c->ndim; d++) {
             seen.strides[d] = strides[d];
         }
+        seen.offset = m->summand->offset;
+        seen.storage = m->summand->storage;
         matrix_strides(&seen, true, s.summand);
+        if (dtype_is_floating(c->dtype) && !isfinite(s.alpha.f)) {
+            TRY(take_apart(plan, &s, &seen, err));
+        }
     }
     plan->run = run;
     plan->clear = clear;

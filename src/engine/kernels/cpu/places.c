@@ -50,6 +50,12 @@ static int64_t find_mask(place_source *s) {
     const char *data = tensor_data(t);
     int64_t n = tensor_numel(t), index[TENSOR_MAX_DIMS] = {0}, offset = 0, at = 0, found = 0;
     int last = t->ndim - 1;
+    if (t->ndim == 0) { /* all of self, from its first element */
+        if (s->from.count > 0) {
+            s->positions[0] = 0;
+        }
+        return data[0] != 0;
+    }
     for (int64_t done = 0; done < n; done += t->sizes[last]) {
         for (int64_t i = 0; i < t->sizes[last]; i++) {
             bool is_set = data[offset + i * t->strides[last]] != 0;

@@ -236,11 +236,19 @@ static status leaky_relu_backward(kernel_plan *plan, error *err) {
         err);
 }
 
+/* Among integers the threshold is one of their type: cut off, and wrapped around as their bits are. */
 static status threshold_backward(kernel_plan *plan, error *err) {
+    number threshold = call_number(plan->call, 2);
+    const dtype t = plan->out->items[0].dtype;
+    if (dtype_is_integral(t)) {
+        uint64_t bits = 0;
+        element_store_int(t, &bits, number_to_int(threshold));
+        threshold = number_of_int(element_load_int(t, &bits));
+    }
     return pointwise_prepare(
         plan,
         &(pointwise_spec){
-            .op = PW_THRESHOLD_BACKWARD, .n = 2, .operand = {0, 1}, .n_scalars = 1, .s = {call_number(plan->call, 2)}},
+            .op = PW_THRESHOLD_BACKWARD, .n = 2, .operand = {0, 1}, .n_scalars = 1, .s = {threshold}},
         err);
 }
 

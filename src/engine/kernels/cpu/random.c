@@ -83,18 +83,19 @@ static void make_uniform(const draw *k, piece_room *room, int64_t at, void *out,
     converter_run(&k->store, out, values, n);
 }
 
-/* Box and Muller (1958): each element from two words of its own, so that it does not hang on where its row starts. */
+/* Box and Muller (1958): each element from two words of its own, so that it does not hang on where its row starts. The deviation comes last:
+   times the radius alone it might be infinite where the value is not. */
 static void make_normal(const draw *k, piece_room *room, int64_t at, void *out, const void *in, int64_t n) {
     const uint32_t *words = words_for(k, room, at, n, 2);
     (void)in;
     for (int64_t i = 0; i < n; i++) {
         if (k->wide) {
             double radius = sqrt(-2 * log(((double)words[2 * i] + 1) * 0x1p-32));
-            ((double *)out)[i] = k->a + k->b * radius * cos(2 * M_PI * (double)words[2 * i + 1] * 0x1p-32);
+            ((double *)out)[i] = k->a + k->b * (radius * cos(2 * M_PI * (double)words[2 * i + 1] * 0x1p-32));
         } else {
             float radius = sqrtf(-2 * logf(((float)(words[2 * i] >> 8) + 1) * 0x1p-24f));
             float angle = (float)(2 * M_PI) * (float)(words[2 * i + 1] >> 8) * 0x1p-24f;
-            ((float *)room->out)[i] = (float)k->a + (float)k->b * radius * cosf(angle);
+            ((float *)room->out)[i] = (float)k->a + (float)k->b * (radius * cosf(angle));
         }
     }
     if (!k->wide) {

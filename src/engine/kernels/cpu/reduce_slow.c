@@ -56,7 +56,8 @@ static void norm_one(const slow *s, const char *in, char *const *out) {
             sum += s->p == 0 ? (double)(size != 0) : pow(size, s->p);
         }
     }
-    element_store(s->out, out[0], s->p == 0 || isinf(s->p) ? sum : pow(sum, 1 / s->p));
+    const bool is_empty = s->reduced.numel == 0; /* 0 for an order that is none, too */
+    element_store(s->out, out[0], s->p == 0 || isinf(s->p) || is_empty ? sum : pow(sum, 1 / s->p));
 }
 
 static void variance_one(const slow *s, const char *in, char *const *out) {

@@ -131,17 +131,13 @@ static bool holds(int64_t n) {
     return n >= least_elem() && n <= most_elem();
 }
 
-/* The threshold may be a fraction: x <= t means x <= floor(t). */
 static void threshold_backward_loop(const pointwise_chunk *c) {
     elem *out = c->out;
     const elem *g = c->in[0], *x = c->in[1];
-    double at = floor(c->s[0].f);
-    int64_t whole = at < -0x1p62 ? INT64_MIN : at > 0x1p62 ? INT64_MAX : (int64_t)at;
-    bool all = whole < least_elem(); /* above the threshold, whatever x is */
-    elem threshold = (elem)(holds(whole) ? whole : most_elem());
+    const elem threshold = (elem)c->s[0].i;
 #pragma omp simd
     for (int64_t i = 0; i < c->n; i++) {
-        out[i] = (x[i] > threshold) | all ? g[i] : 0;
+        out[i] = x[i] > threshold ? g[i] : 0;
     }
 }
 
