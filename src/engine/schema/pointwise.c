@@ -381,6 +381,8 @@ static void load_operands(const op_row *row, const pointwise *p, const operand_v
             v->z[k] = element_load_complex(t->dtype, at);
         } else {
             double value = element_load(t->dtype, at);
+            const bool is_cast = dtype_category_of(t->dtype) == CATEGORY_INTEGRAL && dtype_is_floating(p->compute);
+            value = is_cast ? rounded_to(dtype_accumulator(p->compute), value) : value; /* a sine sees no more of it */
             v->x[k] = t->ndim == 0 && t->dtype != p->compute ? rounded_number(row, p, value) : value;
         }
     }
