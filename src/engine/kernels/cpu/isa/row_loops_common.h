@@ -4,7 +4,8 @@
      WIDE   the row_wide member,       place_t the type of places kept by columns,
      ADD    a sum that may not overflow into undefined behaviour, PACK_ADD the same of packs,
      PACK_WRAPS  where packs must not be added up by +,
-     PACK_IS_NAN a mask of what is NaN in a pack,
+     PACK_IS_NAN a mask of what is NaN in a pack, PACK_UNORDERED a mask of where one of two packs is, if one step tells it,
+     PACK_NAN a NaN where the type has one,
      PLACE, SCAN its own loops for these, or place_of_extreme and scan.
    `omp simd` lets the compiler reorder sums; nothing else licenses it to. */
 #include "device/caches.h"
@@ -89,6 +90,17 @@ static inline pack pack_most(pack a, pack b) {
     return pack_at(x);
 }
 
+static inline pack pack_least(pack a, pack b) {
+    value x[PACK], y[PACK];
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+#pragma omp simd
+    for (int i = 0; i < PACK; i++) {
+        x[i] = x[i] < y[i] ? x[i] : y[i];
+    }
+    return pack_at(x);
+}
+
 static inline bool pack_any(pack_mask mask) {
     uint64_t word[sizeof mask / 8], any = 0; /* by numbers the compiler would look at one after the other */
     memcpy(word, &mask, sizeof word);
@@ -96,14 +108,6 @@ static inline bool pack_any(pack_mask mask) {
         any |= word[i];
     }
     return any != 0;
-}
-
-static inline pack pack_larger(pack a, pack b) {
-    return pack_choose((a > b) | PACK_IS_NAN(a), a, b);
-}
-
-static inline pack pack_smaller(pack a, pack b) {
-    return pack_choose((a < b) | PACK_IS_NAN(a), a, b);
 }
 
 static inline pack pack_identity(pack x) {
@@ -162,23 +166,45 @@ static inline __attribute__((always_inline)) void into_with(void *totals, const 
     }
 }
 
-/* Four packs of running extremes, so that none waits for its last comparison. */
+#if defined(PACK_UNORDERED)
+typedef __mmask64 pack_seen;
+
+static inline bool pack_has(pack_seen seen) {
+    return seen != 0;
+}
+#else
+typedef pack_mask pack_seen;
+#define PACK_UNORDERED(a, b) (PACK_IS_NAN(a) | PACK_IS_NAN(b))
+
+static inline bool pack_has(pack_seen seen) {
+    return pack_any(seen);
+}
+#endif
+
+/* Four packs of running extremes, so that none waits for its last comparison. They lose NaN, which is looked for beside them: a
+   choice that keeps it takes twice the time. */
 static inline __attribute__((always_inline)) void fold_extreme(row_wide *total, const value *x, int64_t n,
                                                                pack (*f)(pack, pack), value (*g)(value, value)) {
     value best = (value)total->WIDE;
     int64_t i = 0;
     if (n >= PACK) {
         pack a = pack_at(x), b = a, c = a, d = a;
+        pack_seen nan = PACK_UNORDERED(a, a), nan_too = nan;
         for (; i + 4 * PACK <= n; i += 4 * PACK) {
-            a = f(a, pack_at(x + i));
-            b = f(b, pack_at(x + i + PACK));
-            c = f(c, pack_at(x + i + 2 * PACK));
-            d = f(d, pack_at(x + i + 3 * PACK));
+            const pack p = pack_at(x + i), q = pack_at(x + i + PACK), r = pack_at(x + i + 2 * PACK), s = pack_at(x + i + 3 * PACK);
+            nan |= PACK_UNORDERED(p, q);
+            nan_too |= PACK_UNORDERED(r, s);
+            a = f(a, p);
+            b = f(b, q);
+            c = f(c, r);
+            d = f(d, s);
         }
         for (; i + PACK <= n; i += PACK) {
-            a = f(a, pack_at(x + i));
+            const pack p = pack_at(x + i);
+            nan |= PACK_UNORDERED(p, p);
+            a = f(a, p);
         }
-        best = g(best, pack_fold(f(f(a, b), f(c, d)), g));
+        best = g(best, pack_has(nan | nan_too) ? (value)PACK_NAN : pack_fold(f(f(a, b), f(c, d)), g));
     }
     for (; i < n; i++) {
         best = g(best, x[i]);
@@ -187,11 +213,11 @@ static inline __attribute__((always_inline)) void fold_extreme(row_wide *total, 
 }
 
 static void fold_largest(row_wide *total, const void *x, int64_t n) {
-    fold_extreme(total, x, n, pack_larger, larger);
+    fold_extreme(total, x, n, pack_most, larger);
 }
 
 static void fold_smallest(row_wide *total, const void *x, int64_t n) {
-    fold_extreme(total, x, n, pack_smaller, smaller);
+    fold_extreme(total, x, n, pack_least, smaller);
 }
 
 static void into_values(void *total, const void *x, int64_t n) {

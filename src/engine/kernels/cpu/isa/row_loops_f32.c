@@ -15,6 +15,10 @@ typedef int32_t place_t;
 #define ADD(a, b) ((a) + (b))
 #define PACK_ADD(a, b) ((a) + (b))
 #define PACK_IS_NAN(a) ((a) != (a))
+#define PACK_NAN NAN
+#if defined(__AVX512F__)
+#define PACK_UNORDERED(a, b) _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_UNORD_Q)
+#endif
 
 static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n);
 static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n);

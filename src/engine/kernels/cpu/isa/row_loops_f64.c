@@ -13,6 +13,10 @@ typedef int64_t place_t;
 #define ADD(a, b) ((a) + (b))
 #define PACK_ADD(a, b) ((a) + (b))
 #define PACK_IS_NAN(a) ((a) != (a))
+#define PACK_NAN NAN
+#if defined(__AVX512F__)
+#define PACK_UNORDERED(a, b) _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_UNORD_Q)
+#endif
 
 static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n);
 static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n);

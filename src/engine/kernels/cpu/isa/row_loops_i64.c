@@ -16,6 +16,7 @@ typedef uint64_t bits_pack __attribute__((vector_size(REGISTER_BYTES)));
 #define PACK_ADD(a, b) ((pack)((bits_pack)(a) + (bits_pack)(b)))
 #define PACK_WRAPS 1
 #define PACK_IS_NAN(a) ((pack){0} & (a))
+#define PACK_NAN 0
 
 #include "engine/kernels/cpu/row_loops.h"
 
