@@ -114,10 +114,16 @@ class Faults(Case):
         """A worker that dies while one backend is at work may have been damaged by another: each is tried alone."""
         environment = {"XDG_CACHE_HOME": self.path("cache")}
         compiled = ["--backend", "compiled", *REFERENCE, "--max-samples", "1"]
-        records = self.records("--inputs", self.inputs, "--backend", plugin("harms_others"), *compiled, env=environment)
+        done = self.operators("--jsonl", "-", "--inputs", self.inputs, "--backend", plugin("harms_others"), *compiled, env=environment)
+        records = records_of(done.stdout)
         self.assertEqual(sorted((r["backend"], r["status"]) for r in records),
                          [("compiled", "ok"), ("harms_others", "ok"), ("reference", "ok")])
         self.assertTrue(all(r["median_ns"] > 0 for r in records))
+        self.assertEqual(len({r["worker"] for r in records}), 3)  # and nothing is compared that was measured apart
+        self.assertEqual({r["speedup"]["ratio"] for r in records}, {None})
+        figures = [json.loads(line) for line in done.stdout.splitlines() if '"operator_summary"' in line]
+        self.assertEqual([(f["samples_ok"], f["samples_compared"], f["speedup"]["q50"]) for f in figures if not f["baseline"]],
+                         [(1, 0, None)] * 2)
 
     def test_the_guilty_among_several_plugins(self):
         for guilty in ("run_crashes", "release_crashes", "writes_behind"):

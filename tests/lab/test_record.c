@@ -66,6 +66,7 @@ static record full_record(void) {
     r.samples_ns = samples;
     r.n_samples = 4;
     r.inner_loops = 1000;
+    r.worker = 3;
     r.speedup = (record_speedup){1.25, 1.2, 1.375, NAN};
     r.flops = 6;
     r.bytes = 60;

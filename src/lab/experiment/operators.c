@@ -24,6 +24,7 @@ typedef struct job {
     size_t n_points;
     size_t first;              /* where to begin */
     const bool *excluded;      /* backends that already failed at point `first` */
+    int worker;                /* which of the run's this one is, from 0 */
     int32_t alone;             /* a trial: the one backend to open, for point `first` and no other; -1: none */
     point_progress *progress;  /* shared memory */
     worker_link *link;         /* set in the worker */
@@ -117,6 +118,7 @@ static status worker_body_of_job(worker_link *link, void *self, error *err) {
     TRY(open_backends(j, table, backends, err));
     point_context context = {.options = j->options,
                              .names = j->names,
+                             .worker = j->worker,
                              .table = table,
                              .backends = backends,
                              .clock = clock_monotonic(),
@@ -254,6 +256,7 @@ static status record_verdicts(supervisor *s, const worker_outcome *outcome, int3
 
 static status run_worker(supervisor *s, int32_t alone, worker_outcome *outcome, error *err) {
     s->j->alone = alone;
+    s->j->worker = s->out->workers;
     s->j->progress->point = (int64_t)s->j->first;
     s->j->progress->backend = -1;
     s->j->progress->stage = STAGE_START;

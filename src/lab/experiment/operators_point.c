@@ -452,6 +452,7 @@ status point_run(arena *memory, const point_context *context, const operators_po
     outputs_init(&p.work.inferred);
     for (size_t b = 0; b < p.n_backends; b++) {
         point_record_base(memory, o, what, context->names, b, &records[b]);
+        records[b].worker = context->worker;
     }
     p.plans = arena_make(memory, p.n_backends, sizeof *p.plans);
     p.checked_ns = arena_make(memory, p.n_backends, sizeof *p.checked_ns);

@@ -36,6 +36,7 @@ const char *point_stage_text(int32_t stage);
 typedef struct point_context {
     const operators_options *options;
     const operators_backend *names;
+    int worker; /* which of its run's, from 0 */
     const op_table *table;
     struct backend **backends; /* open; in the order of options */
     lab_clock clock;

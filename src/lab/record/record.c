@@ -48,6 +48,7 @@ const record RECORD_EMPTY = {.schema_version = RECORD_SCHEMA_VERSION,
                              .seed = -1,
                              .status = RECORD_SKIPPED,
                              .inner_loops = -1,
+                             .worker = -1,
                              .median_ns = NAN,
                              .q20_ns = NAN,
                              .q80_ns = NAN,
@@ -106,6 +107,7 @@ static const field record_fields[] = {
     {"speedup", FIELD_OBJECT, .offset = offsetof(record, speedup), .inner = &speedup_set},
     {"samples_ns", FIELD_DOUBLES, .offset = offsetof(record, samples_ns), .count_offset = offsetof(record, n_samples)},
     {"inner_loops", FIELD_INT64, .offset = offsetof(record, inner_loops)},
+    {"worker", FIELD_INT, .offset = offsetof(record, worker)},
     {"prepare_ns", FIELD_DOUBLE, .offset = offsetof(record, prepare_ns)},
     {"elapsed_s", FIELD_DOUBLE, .offset = offsetof(record, elapsed_s)},
     {"flops", FIELD_DOUBLE, .offset = offsetof(record, flops)},
@@ -138,6 +140,10 @@ status record_summarise(record *r, error *err) {
     r->gflops_per_s = r->median_ns > 0 ? r->flops / r->median_ns : NAN;
     r->gbytes_per_s = r->median_ns > 0 ? r->bytes / r->median_ns : NAN;
     return ASSAY_OK;
+}
+
+bool record_took_turns(const record *a, const record *b) {
+    return a->worker == b->worker || a->worker < 0 || b->worker < 0;
 }
 
 status record_compare(const record *r, const record *baseline, record_speedup *out, error *err) {

@@ -78,6 +78,8 @@ typedef struct record {
     const double *samples_ns;      /* per run, in the order taken */
     size_t n_samples;
     int64_t inner_loops;           /* runs that each sample is the mean of */
+    int worker;                    /* the process that measured it, counted from 0 in its run: records of one input that have the same
+                                      one were sampled in turns */
     double median_ns, q20_ns, q80_ns;
     record_speedup speedup;        /* over the baseline's record of the same run; missing for the baseline */
     double prepare_ns;
@@ -104,6 +106,9 @@ extern const record RECORD_EMPTY;
 /* Sets median_ns, q20_ns, q80_ns from samples_ns, and the two rates from flops, bytes and the median (NaN where there is
    no sample, or no time to divide by). OUT_OF_MEMORY; INVALID when a sample is not finite. */
 status record_summarise(record *r, error *err);
+
+/* Whether the two of one input were sampled in turns, so that what slows a round slows both; also where that is not known. */
+bool record_took_turns(const record *a, const record *b);
 
 /* The speed-up of r over `baseline`, from the samples of both, which were taken in turns; all NaN where there are none to
    compare, or a sample is 0. OUT_OF_MEMORY. */

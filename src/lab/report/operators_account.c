@@ -229,6 +229,10 @@ status operators_account(arena *a, const operators_group *g, const operators_tot
         for (int s = RECORD_OK + 1; s < RECORD_STATUS_COUNT; s++) {
             TRY(add_reasons(a, g, b, (record_status)s, most, out, err));
         }
+        size_t n_apart = operators_count_apart(g, b);
+        if (n_apart > 0) {
+            text_addf(out, "    %zu input%s measured apart from %s and in no speed-up\n", n_apart, n_apart == 1 ? " was" : "s were", g->backends[0]);
+        }
         if (b > 0 && totals[b].n_operators > 0) {
             add_verdicts(g, &totals[b], out);
         }

@@ -95,9 +95,9 @@ typedef struct weighted_logs {
 static void add_pairs(const operators_row *row, size_t backend, weighted_logs *logs) {
     for (size_t i = 0; i < row->n_samples; i++) {
         const operators_sample *sample = &row->samples[i];
-        double own_ns = operators_time_ns(sample->by_backend[backend]);
-        double base_ns = operators_time_ns(sample->by_backend[0]);
-        if (!isnan(own_ns) && !isnan(base_ns)) {
+        const record *own = sample->by_backend[backend], *base = sample->by_backend[0];
+        if (operators_is_pair(own, base)) {
+            double own_ns = operators_time_ns(own), base_ns = operators_time_ns(base);
             logs->log_sum += sample->calls * log(base_ns / own_ns);
             logs->weight_sum += sample->calls;
             logs->own_ns += sample->calls * own_ns;

@@ -177,6 +177,21 @@ double operators_time_ns(const record *r) {
     return r != NULL && r->status == RECORD_OK && r->median_ns > 0 && isfinite(r->median_ns) ? r->median_ns : NAN;
 }
 
+bool operators_is_pair(const record *a, const record *b) {
+    return !isnan(operators_time_ns(a)) && !isnan(operators_time_ns(b)) && record_took_turns(a, b);
+}
+
+size_t operators_count_apart(const operators_group *g, size_t backend) {
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_rows; i++) {
+        for (size_t k = 0; k < g->rows[i].n_samples; k++) {
+            const record *own = g->rows[i].samples[k].by_backend[backend], *base = g->rows[i].samples[k].by_backend[0];
+            n += !isnan(operators_time_ns(own)) && !isnan(operators_time_ns(base)) && !record_took_turns(own, base);
+        }
+    }
+    return n;
+}
+
 static bool ran_anywhere(const operators_row *row, size_t backend) {
     for (size_t i = 0; i < row->n_samples; i++) {
         if (!isnan(operators_time_ns(row->samples[i].by_backend[backend]))) {
@@ -281,22 +296,22 @@ status operators_figures_of(arena *a, const operators_row *row, size_t backend, 
     size_t n_noises = 0;
     for (size_t i = 0; i < row->n_samples; i++) {
         const operators_sample *sample = &row->samples[i];
-        double own_ns = operators_time_ns(sample->by_backend[backend]);
-        double other_ns = operators_time_ns(sample->by_backend[other]);
+        const record *own_record = sample->by_backend[backend], *other_record = sample->by_backend[other];
+        double own_ns = operators_time_ns(own_record);
         if (isnan(own_ns)) {
             continue;
         }
         w.times[f.n_ok++] = own_ns;
         f.step_ns += sample->calls * own_ns;
-        double noise = noise_of(sample->by_backend[backend], w.scratch);
+        double noise = noise_of(own_record, w.scratch);
         if (isfinite(noise)) {
             w.noises[n_noises++] = noise;
         }
-        if (!isnan(other_ns)) {
-            compare(sample->by_backend[backend], sample->by_backend[other], &w, f.n_pairs);
+        if (operators_is_pair(own_record, other_record)) {
+            compare(own_record, other_record, &w, f.n_pairs);
             w.weights[f.n_pairs++] = sample->calls;
             own_sum += sample->calls * own_ns;
-            other_sum += sample->calls * other_ns;
+            other_sum += sample->calls * operators_time_ns(other_record);
         }
     }
     f.median_ns = median_in_place(w.times, f.n_ok);

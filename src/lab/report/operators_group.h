@@ -38,7 +38,7 @@ status operators_group_make(arena *a, const record *records, size_t n, operators
 /* What an operator costs on a backend. NaN where no input gives a figure. */
 typedef struct operators_figures {
     size_t n_ok;            /* inputs that ran there */
-    size_t n_pairs;         /* inputs that ran there and on the other one */
+    size_t n_pairs;         /* inputs that ran there and on the other one, in turns: the others are not compared */
     double median_ns;       /* over its inputs, of their medians */
     double noise;           /* median over its inputs of the 95% interval's half width over the median */
     double speedup[3];      /* 20th, 50th, 80th quantile over the pairs of other's time / its time (numpy's quantile): of an
@@ -66,6 +66,12 @@ status operators_common_median_ns(arena *a, const operators_group *g, const oper
 /* What can be said of an operator's median speed-up: all of the interval lies on one side of 1. */
 typedef enum operators_verdict { OPERATORS_ALIKE, OPERATORS_FASTER, OPERATORS_SLOWER } operators_verdict;
 operators_verdict operators_verdict_of(const operators_figures *f);
+
+/* Whether both are figures and can be compared: they were sampled in turns. Two NULLs are none. */
+bool operators_is_pair(const record *a, const record *b);
+
+/* How many inputs ran on the backend and on the baseline, but apart, so that they are in none of its speed-ups. */
+size_t operators_count_apart(const operators_group *g, size_t backend);
 
 /* The record's median where it is a figure: status ok and a positive time; NaN otherwise (also for NULL). */
 double operators_time_ns(const record *r);
