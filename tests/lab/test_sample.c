@@ -20,6 +20,9 @@ typedef struct toy {
     char letter;
     int64_t cost_ns, growth_ns;
     int runs, restores, fail_at;
+    int stalls_at;      /* this run is interrupted ... */
+    int64_t stall_ns;   /* ... for so long */
+    int halves_at;      /* from this run on each costs half */
     int64_t wait_ns;
     bool dirty; /* written by a run, put right by restore */
     int dirty_runs;
@@ -33,7 +36,8 @@ static status toy_run(void *arg, error *err) {
     if (t->fail_at > 0 && t->runs >= t->fail_at) {
         return fail(err, ASSAY_UNSUPPORTED, "run %d of %c", t->runs, t->letter);
     }
-    clock_fake_advance(t->clock, t->cost_ns);
+    t->cost_ns /= t->halves_at > 0 && t->runs == t->halves_at ? 2 : 1;
+    clock_fake_advance(t->clock, t->cost_ns + (t->runs == t->stalls_at ? t->stall_ns : 0));
     t->cost_ns += t->growth_ns;
     if (t->log != NULL) {
         size_t n = strlen(t->log);
@@ -114,6 +118,46 @@ static void least_time_is_spread_over_the_samples(void **state) {
     }
     assert_true(total_ns >= 0.02e9 && total_ns < 0.03e9);
     arena_clear(&a);
+}
+
+/* One run is interrupted for longer than a sample lasts, whichever it is: samples are not shorter for it, whether their number is fixed or
+   not. */
+static void an_interruption_shortens_no_sample(void **state) {
+    (void)state;
+    for (int most = 10; most <= 100; most += 90) {
+        for (int stalls_at = 1; stalls_at < 3000; stalls_at += 1 + stalls_at / 20) {
+            fake_clock clock = {.step_ns = 1};
+            toy t = {.clock = &clock, .cost_ns = 1000, .stalls_at = stalls_at, .stall_ns = 30000000};
+            sample_options options = {.repeats = 10, .max_repeats = most, .min_time_s = 0.02, .clock = clock_fake(&clock)};
+            sample_subject subject = subject_of(&t);
+            sample_series series;
+            arena a = {0};
+            assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+            assert_true(series.inner_loops >= 20000 / (most / 2 > 10 ? most / 2 : 10));
+            assert_true(series.taken_ns >= 0.02e9);
+            assert_false(series.warning_bits & 1u << SAMPLE_MIN_TIME);
+            arena_clear(&a);
+        }
+    }
+}
+
+/* Runs become faster behind the first sample: where their number is fixed they cannot last as long as they have to, and that is told. */
+static void samples_that_turn_out_short_are_told(void **state) {
+    (void)state;
+    for (int most = 10; most <= 100; most += 90) {
+        fake_clock clock = {.step_ns = 1};
+        toy t = {.clock = &clock, .cost_ns = 1000, .halves_at = 8000};
+        sample_options options = {.repeats = 10, .max_repeats = most, .min_time_s = 0.02, .clock = clock_fake(&clock)};
+        sample_subject subject = subject_of(&t);
+        sample_series series;
+        arena a = {0};
+        assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+        bool is_short = most == 10;
+        assert_true((series.taken_ns < 0.02e9) == is_short);
+        assert_true(((series.warning_bits & 1u << SAMPLE_MIN_TIME) != 0) == is_short);
+        assert_true(!is_short || strstr(series.warnings[0], "min_time: all samples together lasted ") == series.warnings[0]);
+        arena_clear(&a);
+    }
 }
 
 /* A B C, C B A, B C A, A C B, C A B: with all long enough that no sample begins with an extra run, the log's end shows the order. */
@@ -642,6 +686,8 @@ int main(void) {
         cmocka_unit_test(one_subject_is_timed_exactly),
         cmocka_unit_test(the_inner_loop_outlasts_the_clock),
         cmocka_unit_test(least_time_is_spread_over_the_samples),
+        cmocka_unit_test(an_interruption_shortens_no_sample),
+        cmocka_unit_test(samples_that_turn_out_short_are_told),
         cmocka_unit_test(subjects_take_turns),
         cmocka_unit_test(warm_samples_begin_with_a_run_not_timed),
         cmocka_unit_test(warm_samples_do_not_show_who_went_before),

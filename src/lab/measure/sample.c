@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interleaved measurer: warm-up, inner loop counts, rounds, and what makes the result doubtful. */
+/* The interleaved measurer: warm-up, inner loop counts and rounds. */
 #include "lab/measure/sample.h"
 
-#include "base/text.h"
 #include "device/instructions.h"
 #include "device/process_state.h"
-#include "lab/stats/summary.h"
+#include "lab/measure/sample_warnings.h"
 
 #include <math.h>
-#include <string.h>
 
-/* A sample is wrong by up to one clock step at either end. A thousand steps make that 0.2%; under a hundred, 2%, the
-   reader is warned. */
-static const double steps_wanted = 1000, steps_doubtful = 100;
+/* A sample is wrong by up to one clock step at either end. A thousand steps make that 0.2%. */
+static const double steps_wanted = 1000;
 static const int64_t most_inner_loops = (int64_t)1 << 30;
 static const double rewarm_below_ns = 10e6;
 /* What an interruption touches is one sample: where their number is free, many short ones leave the median alone, and turns
@@ -25,12 +22,9 @@ static const double rewarm_ns = 50e3;
 static const double least_alone_ns = 1;
 /* A run that takes at most so many times another's time is as fast. */
 static const double settled = 1.05;
-enum { MOST_WARM_UPS = 5, MOST_REWARMS = 8, SAMPLES_FOR_INTERVAL = 6, SAMPLES_FOR_DRIFT = 9, SAMPLES_FOR_OUTLIERS = 8 };
+enum { MOST_WARM_UPS = 5, MOST_REWARMS = 8, MOST_FIRST_SAMPLES = 4 };
 
-static double clock_step_ns(const lab_clock *clock) {
-    return fmax(clock->resolution_ns, clock->read_ns);
-}
-
+/* Each run is timed by itself. */
 static bool timed_alone(const sample_subject *subject, const sample_options *options) {
     return subject->restores_each_run || options->cold != NULL;
 }
@@ -126,21 +120,17 @@ static status warm_up(const sample_subject *subject, const sample_options *optio
 
 /* What a sample should last. Half of the most samples make up the least time: they may turn out shorter than this. */
 static double wanted_ns(const sample_options *options) {
-    double by_clock_ns = steps_wanted * clock_step_ns(&options->clock), whole_ns = options->min_time_s * 1e9;
+    double by_clock_ns = steps_wanted * sample_clock_step_ns(&options->clock), whole_ns = options->min_time_s * 1e9;
     return may_ask_for_more(options) ? fmax(by_clock_ns, fmax(short_sample_ns, whole_ns / fmax(options->repeats, options->max_repeats / 2)))
                                      : fmax(by_clock_ns, whole_ns / options->repeats);
 }
 
-/* Grows the inner loop until a sample is as long as it should be, what is not timed included. Steps of at most tenfold: the
-   first estimates are of single runs and may be of the clock alone. */
-static status find_inner_loops(const sample_subject *subject, const sample_options *options, double run_ns,
+/* Grows the inner loop, which took spent_ns, until a sample is as long as it should be, what is not timed included. Steps of at most
+   tenfold: the first estimates are of single runs and may be of the clock alone. */
+static status grow_inner_loops(const sample_subject *subject, const sample_options *options, double target_ns, double spent_ns,
                                sample_series *series) {
-    double target_ns = wanted_ns(options), spent_ns = run_ns;
     bool alone = timed_alone(subject, options);
-    if (alone) {
-        TRY(take_all_told(subject, options, 1, &spent_ns, &series->err));
-    }
-    int64_t loops = 1;
+    int64_t loops = series->inner_loops;
     while (spent_ns < target_ns && loops < most_inner_loops && !past_deadline(options)) {
         double factor = spent_ns > 0 ? fmin(1.1 * target_ns / spent_ns, 10) : 10;
         double wanted = ceil((double)loops * fmax(factor, 1.01));
@@ -149,6 +139,14 @@ static status find_inner_loops(const sample_subject *subject, const sample_optio
     }
     series->inner_loops = loops;
     return ASSAY_OK;
+}
+
+static status find_inner_loops(const sample_subject *subject, const sample_options *options, double run_ns, sample_series *series) {
+    double spent_ns = run_ns;
+    if (timed_alone(subject, options)) {
+        TRY(take_all_told(subject, options, 1, &spent_ns, &series->err));
+    }
+    return grow_inner_loops(subject, options, wanted_ns(options), spent_ns, series);
 }
 
 static status prepare_series(arena *a, const sample_subject *subject, const sample_options *options, size_t room,
@@ -174,10 +172,10 @@ static status prepare_series(arena *a, const sample_subject *subject, const samp
     return ASSAY_OK;
 }
 
-static double extreme(const double *samples, size_t n, bool largest) {
-    double found = samples[0];
+static double least_of(const double *samples, size_t n) {
+    double found = n > 0 ? samples[0] : 0;
     for (size_t i = 1; i < n; i++) {
-        found = largest ? fmax(found, samples[i]) : fmin(found, samples[i]);
+        found = fmin(found, samples[i]);
     }
     return found;
 }
@@ -192,7 +190,7 @@ static int64_t loops_of_rewarming(const sample_series *series, double last_ns) {
    runs a sample still showed who went before it (rotary_embedding, 27 MB, on a Zen 4: 384 us behind eager, 221 behind itself). */
 static status rewarm(const sample_subject *subject, const sample_options *options, double last_ns, sample_series *series) {
     int64_t loops = loops_of_rewarming(series, last_ns);
-    double least_ns = series->n_samples > 0 ? extreme(series->samples_ns, series->n_samples, false) : 0, before_ns = INFINITY;
+    double least_ns = least_of(series->samples_ns, series->n_samples), before_ns = INFINITY;
     for (int i = 0; i < MOST_REWARMS; i++) {
         double elapsed_ns = 0;
         TRY(take(subject, options, loops, &elapsed_ns, &series->err));
@@ -222,6 +220,24 @@ static void take_sample(const sample_subject *subject, const sample_options *opt
         series->taken_ns += alone ? (double)(clock_now_ns(&options->clock) - from_ns) : elapsed_ns;
         series->samples_ns[series->n_samples++] =
             alone ? fmax(elapsed_ns / loops - series->clock_cost_ns, least_alone_ns) : elapsed_ns / loops;
+    }
+}
+
+/* The first sample shows whether the search for its length was misled: one interruption of a single run is enough to make a loop seem long
+   that is not. Where it is too short the search goes on and the sample is taken anew. */
+static void take_first_sample(const sample_subject *subject, const sample_options *options, double target_ns, sample_series *series) {
+    take_sample(subject, options, series);
+    for (int i = 1; i < MOST_FIRST_SAMPLES; i++) {
+        bool is_short = series->taken_ns < target_ns && series->inner_loops < most_inner_loops;
+        if (series->result != ASSAY_OK || options->cold != NULL || !is_short || past_deadline(options)) {
+            return;
+        }
+        series->result = grow_inner_loops(subject, options, target_ns, series->taken_ns, series);
+        if (series->result == ASSAY_OK && !past_deadline(options)) {
+            series->n_samples = 0;
+            series->taken_ns = 0;
+            take_sample(subject, options, series);
+        }
     }
 }
 
@@ -255,19 +271,15 @@ static bool all_enough(const sample_series *series, size_t n, const sample_optio
     return true;
 }
 
-/* Whether the samples last as long as they have to; what is put back between them counts, as it does where their length is chosen. */
-static bool lasts(const sample_series *series, const sample_options *options) {
-    return options->cold != NULL || series->taken_ns >= options->min_time_s * 1e9;
-}
-
 static bool all_last(const sample_series *series, size_t n, const sample_options *options) {
     for (size_t i = 0; i < n; i++) {
-        if (series[i].result == ASSAY_OK && !lasts(&series[i], options)) {
+        if (series[i].result == ASSAY_OK && !sample_lasts(&series[i], options)) {
             return false;
         }
     }
     return true;
 }
+
 /* One sample of each subject, `first` of them first, or last where it goes backwards; false when the deadline ended it. */
 static bool take_turns(const sample_subject *subjects, size_t n, const sample_options *options, size_t first, bool backwards,
                        sample_series *series) {
@@ -285,12 +297,12 @@ static bool take_turns(const sample_subject *subjects, size_t n, const sample_op
     return true;
 }
 
-/* Of each subject what its first sample will take, with the runs before it that are not timed; in which order they come; and for how long
-   one may go on behind the deadline. */
+/* Of each subject what its first sample will take, with the runs before it that are not timed; in which order they come; for how long
+   one may go on behind the deadline; and what a sample should last. */
 typedef struct first_round {
     double *length_ns;
     size_t *order;
-    double grace_ns;
+    double grace_ns, target_ns;
 } first_round;
 
 /* The order is the subjects' own where all fit into what time is left, else the shortest come first, so that one that takes all the time
@@ -322,7 +334,7 @@ static bool take_first_turns(const sample_subject *subjects, size_t n, const sam
         late = late || past_deadline(options);
         if (series[i].result == ASSAY_OK && (!late || (series[i].warm_ns > 0 && first->length_ns[i] <= first->grace_ns))) {
             tell_begin(options, SAMPLE_TURN, i);
-            take_sample(&subjects[i], options, &series[i]);
+            take_first_sample(&subjects[i], options, first->target_ns, &series[i]);
             tell_end(options, SAMPLE_TURN, i);
         }
     }
@@ -347,6 +359,7 @@ static status prepare_all(arena *a, const sample_subject *subjects, size_t n, co
         size_t i = first->order[k];
         sample_options own = *options;
         own.min_time_s = least_s;
+        first->target_ns = wanted_ns(&own);
         int64_t now_ns = clock_now_ns(&options->clock);
         if (options->deadline_ns > now_ns) {
             own.deadline_ns = now_ns + 1 + (options->deadline_ns - now_ns - 1) / (int64_t)(n - k + 1);
@@ -385,92 +398,6 @@ static bool take_rounds(const sample_subject *subjects, size_t n, const sample_o
         }
     }
     return false;
-}
-
-static status warn(arena *a, sample_series *series, sample_warning_code code, const char *sentence, error *err) {
-    static const char *const names[] = {
-#define WARNING_NAME(name, text) text,
-        SAMPLE_WARNING_LIST(WARNING_NAME)
-#undef WARNING_NAME
-    };
-    char *warning = sentence != NULL ? arena_format(a, "%s: %s", names[code], sentence) : NULL;
-    if (warning == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a warning");
-    }
-    series->warnings[series->n_warnings++] = warning;
-    series->warning_bits |= 1u << code;
-    return ASSAY_OK;
-}
-
-static double median_of(const double *samples, size_t n, double *scratch) {
-    memcpy(scratch, samples, n * sizeof *samples);
-    stats_sort(scratch, n);
-    return stats_quantile_sorted(scratch, n, 0.5);
-}
-
-/* First and last third lie wholly apart and over 5% from each other. Apart alone happens to three against three samples of
-   a steady source once in ten times (2 in 20 orders). */
-static status warn_of_drift(arena *a, sample_series *s, double *scratch, error *err) {
-    size_t third = s->n_samples / 3;
-    if (s->n_samples < SAMPLES_FOR_DRIFT) {
-        return ASSAY_OK;
-    }
-    const double *first = s->samples_ns, *last = s->samples_ns + s->n_samples - third;
-    double from = median_of(first, third, scratch), to = median_of(last, third, scratch);
-    bool apart = extreme(first, third, true) < extreme(last, third, false) ||
-                 extreme(last, third, true) < extreme(first, third, false);
-    if (!apart || fabs(to - from) <= 0.05 * fmin(from, to)) {
-        return ASSAY_OK;
-    }
-    return warn(a, s, SAMPLE_DRIFT,
-                arena_format(a, "the last third is %+.0f%% off the first: the machine was warming up or others were at work",
-                             from > 0 ? 100 * (to - from) / from : 0),
-                err);
-}
-
-static status find_warnings(arena *a, const sample_options *options, bool ended_by_deadline, double *scratch,
-                            sample_series *s, error *err) {
-    if (ended_by_deadline && s->n_samples < (size_t)options->repeats) {
-        TRY(warn(a, s, SAMPLE_DEADLINE,
-                 arena_format(a, "time ran out after %zu of %d samples", s->n_samples, options->repeats), err));
-    } else if (ended_by_deadline && !lasts(s, options)) {
-        char lasted[32], least[32];
-        TRY(warn(a, s, SAMPLE_DEADLINE,
-                 arena_format(a, "time ran out when the samples had lasted %s of %s", text_of_ns(lasted, s->taken_ns),
-                              text_of_ns(least, options->min_time_s * 1e9)), err));
-    }
-    if (s->n_samples == 0) {
-        return ASSAY_OK;
-    }
-    stats_summary summary;
-    TRY(stats_summarise(s->samples_ns, s->n_samples, &summary, err));
-    if (s->n_samples < SAMPLES_FOR_INTERVAL) {
-        TRY(warn(a, s, SAMPLE_FEW_SAMPLES,
-                 arena_format(a, "%zu, and a 95%% interval of the median needs %d", s->n_samples, SAMPLES_FOR_INTERVAL),
-                 err));
-    }
-    /* Of runs that are timed one by one each is as wrong as the clock is, and all in the same direction. */
-    double step_ns = clock_step_ns(&options->clock);
-    double sample_ns = summary.median * (s->clock_cost_ns > 0 ? 1 : (double)s->inner_loops);
-    if (sample_ns < steps_doubtful * step_ns) {
-        char lasts[32], step[32];
-        TRY(warn(a, s, SAMPLE_SHORT,
-                 arena_format(a, "what is timed lasts %s and the clock's step is %s", text_of_ns(lasts, sample_ns), text_of_ns(step, step_ns)), err));
-    }
-    TRY(warn_of_drift(a, s, scratch, err));
-    if (s->n_samples >= 3 && summary.q80 - summary.q20 > 0.1 * summary.median) {
-        TRY(warn(a, s, SAMPLE_SPREAD,
-                 arena_format(a, "the middle 60%% of the samples span %.0f%% of the median",
-                              summary.median > 0 ? 100 * (summary.q80 - summary.q20) / summary.median : 0),
-                 err));
-    }
-    if (s->n_samples >= SAMPLES_FOR_OUTLIERS && summary.n_far > 0) {
-        TRY(warn(a, s, SAMPLE_OUTLIERS,
-                 arena_format(a, "%zu of %zu samples %s far outside, up to %.3g times the median", summary.n_far,
-                              s->n_samples, summary.n_far == 1 ? "is" : "are", summary.median > 0 ? summary.max / summary.median : 0),
-                 err));
-    }
-    return ASSAY_OK;
 }
 
 static status check_options(const sample_options *options, size_t n, error *err) {
@@ -512,7 +439,7 @@ status sample_all(arena *a, const sample_subject *subjects, size_t n, const samp
             series[i].result = fail(&series[i].err, ASSAY_TIMEOUT, "time ran out before the first sample of %s",
                                     subjects[i].name);
         }
-        TRY(find_warnings(a, options, ended_by_deadline, scratch, &series[i], err));
+        TRY(sample_find_warnings(a, options, ended_by_deadline, scratch, &series[i], err));
     }
     return ASSAY_OK;
 }

@@ -73,7 +73,8 @@ typedef struct sample_options {
     X(DRIFT, "drift")                 /* first and last third differ in median */  \
     X(SPREAD, "spread")               /* the middle 60% span over 10% of the median */ \
     X(OUTLIERS, "outliers")           /* far outside Tukey's fences */             \
-    X(DEADLINE, "deadline")           /* time ran out before all samples were taken, or had lasted as long as they had to */
+    X(DEADLINE, "deadline")           /* time ran out before all samples were taken, or had lasted as long as they had to */ \
+    X(MIN_TIME, "min_time")           /* they did not last as long as they had to, though there was time */
 
 typedef enum sample_warning_code {
 #define SAMPLE_WARNING_ENUM(name, text) SAMPLE_##name,
@@ -99,7 +100,8 @@ typedef struct sample_series {
 } sample_series;
 
 /* Warms each subject up (at least one run, until two runs in a row take about the same time or a few were made), finds
-   its inner loop count, then takes the samples in interleaved rounds. Writes series[0..n) in every case but failure; a
+   its inner loop count, then takes the samples in interleaved rounds. A first sample that is too short, because an interruption misled the
+   search for the loop count, is taken anew with a larger one, three times at most. Writes series[0..n) in every case but failure; a
    subject that fails keeps its error and the others go on. Fails with INVALID (no subjects, repeats < 1, min_time_s
    negative or not finite, no such baseline, a clock without function) or OUT_OF_MEMORY only.
    Where the stopping rule may ask for more samples they are short, a quarter of a millisecond (or, for a long least time, as much
