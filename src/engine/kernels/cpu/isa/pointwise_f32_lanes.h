@@ -66,11 +66,12 @@ ALWAYS_INLINE __m512 unary_one(__m512 x, unary_way f) {
 ALWAYS_INLINE void unary_by(const pointwise_chunk *c, unary_way f) {
     elem *out = c->out;
     const elem *x = c->in[0];
-    int64_t at = 0, blocks = in_fetched_blocks(c);
-    for (; at < blocks; at += STREAM_BLOCK) {
-        fetch_ahead(x + at, STREAM_BLOCK * sizeof(elem));
-        wide_four made = unary_four(x + at, f);
-        store_block(out + at, &made);
+    const int64_t blocks = in_fetched_blocks(c), turned = in_turns(blocks);
+    int64_t at = blocks;
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        const int64_t place = next_block(x, from, turned);
+        wide_four made = unary_four(x + place, f);
+        store_block(out + place, &made);
     }
     for (; (f.four != NULL || f.many != NULL) && at + STREAM_BLOCK <= c->n; at += STREAM_BLOCK) {
         four_to(out + at, unary_four(x + at, f), STREAM_BLOCK);

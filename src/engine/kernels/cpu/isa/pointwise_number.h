@@ -6,15 +6,15 @@
 /* f of x and the number p, which comes second, or first. */
 ALWAYS_INLINE void with_number(const pointwise_chunk *c, elem (*f)(elem x, elem y), const elem *x, elem p, bool p_first) {
     elem *out = c->out;
-    int64_t blocks = in_blocks(c);
+    const int64_t blocks = in_blocks(c), turned = in_turns(blocks);
     for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
-        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        const int64_t at = next_block(x, from, turned);
         _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
         for (int64_t i = 0; i < STREAM_BLOCK; i++) {
-            made[i] = p_first ? f(p, x[from + i]) : f(x[from + i], p);
+            made[i] = p_first ? f(p, x[at + i]) : f(x[at + i], p);
         }
-        stream_lines(out + from, made, sizeof made);
+        stream_lines(out + at, made, sizeof made);
     }
 #pragma omp simd
     for (int64_t i = blocks; i < c->n; i++) {
@@ -33,15 +33,15 @@ ALWAYS_INLINE void number_first(const pointwise_chunk *c, elem (*f)(elem x, elem
 /* Answers that are b8. */
 ALWAYS_INLINE void number_test(const pointwise_chunk *c, bool (*f)(elem x, elem y), const elem *x, elem p, bool p_first) {
     uint8_t *out = c->out;
-    int64_t blocks = in_blocks(c);
+    const int64_t blocks = in_blocks(c), turned = in_turns(blocks);
     for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
-        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        const int64_t at = next_block(x, from, turned);
         _Alignas(STREAM_LINE) uint8_t made[STREAM_BLOCK];
 #pragma omp simd
         for (int64_t i = 0; i < STREAM_BLOCK; i++) {
-            made[i] = p_first ? f(p, x[from + i]) : f(x[from + i], p);
+            made[i] = p_first ? f(p, x[at + i]) : f(x[at + i], p);
         }
-        stream_lines(out + from, made, sizeof made);
+        stream_lines(out + at, made, sizeof made);
     }
 #pragma omp simd
     for (int64_t i = blocks; i < c->n; i++) {

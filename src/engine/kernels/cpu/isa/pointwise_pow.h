@@ -111,17 +111,21 @@ ALWAYS_INLINE bool pow_step(pow_operands p, const pow_plan *plan, pow_kind kind,
 
 ALWAYS_INLINE void pow_stretch(const pointwise_chunk *c, pow_operands p, const pow_plan *plan, pow_kind kind) {
     elem *out = c->out;
-    int64_t at = 0, n = c->n;
-    for (; at + STREAM_BLOCK <= n; at += STREAM_BLOCK) {
-        if (POINTWISE_STREAMS && !p.x_is_number) {
-            fetch_operand(c, 0, p.x + at, STREAM_BLOCK * sizeof(elem));
-        }
-        if (POINTWISE_STREAMS && !p.y_is_number) {
-            fetch_operand(c, 1, p.y + at, STREAM_BLOCK * sizeof(elem));
+    const int64_t n = c->n, blocks = n / STREAM_BLOCK * STREAM_BLOCK;
+    const bool is_one = p.x_is_number || p.y_is_number;
+    const int64_t turned = is_one ? in_turns(blocks) : 0;
+    int64_t at = blocks;
+    for (int64_t start = 0; start < blocks; start += STREAM_BLOCK) {
+        int64_t place = start;
+        if (POINTWISE_STREAMS && is_one) {
+            place = next_block(p.x_is_number ? p.y : p.x, start, turned);
+        } else if (POINTWISE_STREAMS) {
+            fetch_operand(c, 0, p.x + start, STREAM_BLOCK * sizeof(elem));
+            fetch_operand(c, 1, p.y + start, STREAM_BLOCK * sizeof(elem));
         }
         for (int i = 0; i < POW_STEPS; i++) {
             pow_pair made;
-            int64_t from = at + i * POW_STEP;
+            int64_t from = place + i * POW_STEP;
             if (__builtin_expect(!pow_step(p, plan, kind, from, UINT32_MAX, &made), 0)) {
                 pow_any(out, p, from, POW_STEP);
             } else if (POINTWISE_STREAMS) {
