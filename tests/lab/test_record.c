@@ -61,6 +61,7 @@ static record full_record(void) {
     r.cache = "warm";
     r.channels_last = true;
     r.seed = 0;
+    r.precision = 0.02;
     r.status = RECORD_MISMATCH;
     r.reason = "element 3";
     r.samples_ns = samples;

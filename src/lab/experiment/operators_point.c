@@ -54,6 +54,7 @@ void point_record_base(arena *memory, const operators_options *options, const op
     out->cache = options->cold_cache ? "cold" : "warm";
     out->channels_last = options->bind.channels_last;
     out->seed = (int64_t)options->seed;
+    out->precision = options->precision > 0 ? options->precision : NAN;
     out->machine = options->machine;
     out->assay_version = options->version;
     out->is_view = what->o != NULL && what->o->row->is_view;
@@ -371,7 +372,7 @@ static status measure(point *p, error *err) {
                               .max_repeats = o->precision > 0 ? MOST_REPEATS : o->repeats,
                               .min_time_s = o->min_time_s,
                               .max_time_s = more_samples_s,
-                              .stopping = o->precision > 0 ? stop_when_narrow(0.95, o->precision) : stop_at_once(),
+                              .stopping = o->precision > 0 ? stop_when_narrow(STOP_CONFIDENCE, o->precision) : stop_at_once(),
                               .baseline = baseline,
                               .cold = p->context->cold,
                               .clock = p->context->clock,

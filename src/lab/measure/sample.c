@@ -383,11 +383,15 @@ static bool take_rounds(const sample_subject *subjects, size_t n, const sample_o
                         const first_round *first, double *scratch, sample_series *series) {
     stop_rule rule = options->stopping.enough != NULL ? options->stopping : stop_at_once();
     int64_t began_ns = clock_now_ns(&options->clock);
+    bool has_looked = false;
     for (size_t round = 0; round < room; round++) {
         bool late = options->max_time_s > 0 && (double)(clock_now_ns(&options->clock) - began_ns) > options->max_time_s * 1e9;
-        if (round >= (size_t)options->repeats && all_last(series, n, options) &&
-            (late || all_enough(series, n, options, &rule, scratch, scratch + room))) {
-            return false;
+        if (round >= (size_t)options->repeats && all_last(series, n, options)) {
+            bool looks = !late && (!has_looked || stop_looks_at(round));
+            has_looked = true;
+            if (late || (looks && all_enough(series, n, options, &rule, scratch, scratch + room))) {
+                return false;
+            }
         }
         tell_begin(options, SAMPLE_ROUND, round);
         bool on_time = round == 0 ? take_first_turns(subjects, n, options, first, series)

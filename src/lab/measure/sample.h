@@ -57,7 +57,8 @@ typedef struct sample_options {
                             stopping rule may ask for more, rounds go on until they do. Not with cold caches, where each run
                             is a sample. */
     double max_time_s;   /* so long after the first round the stopping rule is not asked any more; 0: no limit */
-    stop_rule stopping;  /* {0}: stop_at_once. Judges each subject's samples over the baseline's of the same rounds */
+    stop_rule stopping;  /* {0}: stop_at_once. Judges each subject's samples over the baseline's of the same rounds, once
+                            there are `repeats` of them and they last long enough, and then where stop_looks_at says */
     size_t baseline;     /* the subject that others are compared with */
     cache_evictor *cold; /* NULL: caches stay warm. Otherwise they are emptied before each run, each timed alone */
     lab_clock clock;

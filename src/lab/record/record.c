@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "lab/record/fields.h"
 #include "lab/record/machine_fields.h"
-#include "lab/stats/interval.h"
+#include "lab/stats/stopping.h"
 #include "lab/stats/summary.h"
 
 #include <math.h>
@@ -46,6 +46,7 @@ const record RECORD_EMPTY = {.schema_version = RECORD_SCHEMA_VERSION,
                              .sample_index = -1,
                              .threads = -1,
                              .seed = -1,
+                             .precision = NAN,
                              .status = RECORD_SKIPPED,
                              .inner_loops = -1,
                              .worker = -1,
@@ -98,6 +99,7 @@ static const field record_fields[] = {
     {"cache", FIELD_TEXT, .offset = offsetof(record, cache)},
     {"channels_last", FIELD_BOOL, .offset = offsetof(record, channels_last)},
     {"seed", FIELD_INT64, .offset = offsetof(record, seed)},
+    {"precision", FIELD_DOUBLE, .offset = offsetof(record, precision)},
     {"status", FIELD_NAME, .offset = offsetof(record, status), .required = true, .names = status_names,
      .n_names = countof(status_names)},
     {"reason", FIELD_TEXT, .offset = offsetof(record, reason)},
@@ -146,13 +148,23 @@ bool record_took_turns(const record *a, const record *b) {
     return a->worker == b->worker || a->worker < 0 || b->worker < 0;
 }
 
+stats_ratio record_ratio(const record *r, const record *other, double *scratch) {
+    size_t n = r->n_samples < other->n_samples ? r->n_samples : other->n_samples;
+    bool was_fixed = isnan(r->precision);
+    stats_ratio found = stats_paired_ratio(other->samples_ns, r->samples_ns, n, was_fixed ? 0.95 : STOP_CONFIDENCE, scratch);
+    if (!was_fixed) {
+        found.interval.confidence = fmin(found.interval.confidence, STOPPED_CONFIDENCE);
+    }
+    return found;
+}
+
 status record_compare(const record *r, const record *baseline, record_speedup *out, error *err) {
     size_t n = r->n_samples < baseline->n_samples ? r->n_samples : baseline->n_samples, bytes = 0;
     double *scratch = mul_size(n + 1, sizeof *scratch, &bytes) ? malloc(bytes) : NULL;
     if (scratch == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compare %zu samples", n);
     }
-    stats_ratio found = stats_paired_ratio(baseline->samples_ns, r->samples_ns, n, 0.95, scratch);
+    stats_ratio found = record_ratio(r, baseline, scratch);
     free(scratch);
     bool known = isfinite(found.median);
     *out = (record_speedup){found.median, found.interval.low, found.interval.high, known ? found.interval.confidence : NAN};

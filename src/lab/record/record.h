@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "lab/measure/machine.h"
+#include "lab/stats/interval.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,6 +74,7 @@ typedef struct record {
     const char *cache;             /* "warm", "cold" */
     bool channels_last;
     int64_t seed;
+    double precision;              /* more samples were taken until ratios were known to +- this, if there was time; NaN: their number was fixed */
     record_status status;
     const char *reason;            /* NULL when ok */
     const double *samples_ns;      /* per run, in the order taken */
@@ -109,6 +111,11 @@ status record_summarise(record *r, error *err);
 
 /* Whether the two of one input were sampled in turns, so that what slows a round slows both; also where that is not known. */
 bool record_took_turns(const record *a, const record *b);
+
+/* The ratio of `other` to r from the samples of both, which were taken in turns, and its interval of 95% or more: where r's samples ended
+   when the ratio was known well enough, what is left of an interval of more (lab/stats/stopping.h), told as 95%. NaN where there are none
+   to compare, or a sample is 0. scratch: room for the samples of the one that has fewer. */
+stats_ratio record_ratio(const record *r, const record *other, double *scratch);
 
 /* The speed-up of r over `baseline`, from the samples of both, which were taken in turns; all NaN where there are none to
    compare, or a sample is 0. OUT_OF_MEMORY. */

@@ -2,7 +2,6 @@
 /* Grouping and figures. */
 #include "lab/report/operators_group.h"
 
-#include "lab/stats/interval.h"
 #include "lab/stats/summary.h"
 
 #include <math.h>
@@ -264,8 +263,7 @@ static void compare(const record *own, const record *other, workbench *w, size_t
         w->ratios[at] = w->lows[at] = w->highs[at] = 1;
         return;
     }
-    size_t n = own->n_samples < other->n_samples ? own->n_samples : other->n_samples;
-    stats_ratio found = stats_paired_ratio(other->samples_ns, own->samples_ns, n, CONFIDENCE, w->scratch);
+    stats_ratio found = record_ratio(own, other, w->scratch);
     bool known = isfinite(found.median), sure = known && found.interval.confidence >= CONFIDENCE;
     w->ratios[at] = known ? found.median : operators_time_ns(other) / operators_time_ns(own);
     w->lows[at] = sure ? found.interval.low : 0;
