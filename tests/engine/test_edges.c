@@ -99,6 +99,10 @@ static const taken_program taken[] = {
     {NO_TERMS("c128", "") "%r = addmv(%x, %a, %b, alpha=inf)\n", 3, {2, 2, 2}},
     {NO_TERMS("i64", ", 3") "%r = addmm(%x, %a, %b, beta=2.5)\n", 3, {4, 4, 4}}, /* cut off, with terms and without */
     {TWOS("i64") "%y = view(%x, [3, 1])\n%z = view(%x, [1, 3])\n%r = addmm(%z, %y, %z, beta=2.5, alpha=1.5)\n", 2, {8, 8}},
+    {SIGNS("f32") "%n = sub.Scalar(%i, 2)\n%r = index_add(%a, 1, %n, %a, alpha=inf)\n", 3, {NAN, 1, 3}},
+    {SIGNS("f64") "%n = sub.Scalar(%i, 2)\n%q = clone(%a)\n%r = index_add_(%q, 1, %n, %a, alpha=-inf)\n", 3, {NAN, 1, 3}},
+    {SIGNS("f16") "%n = sub.Scalar(%i, 2)\n%q = repeat(%a, [2, 1])\n%r = index_add(%q, 1, %n, %q, alpha=inf)\n", 6, {NAN, 1, 3, NAN, 1, 3}},
+    {SIGNS("bf16") "%n = sub.Scalar(%i, 2)\n%q = repeat(%a, [2, 1])\n%r = index_add(%q, 1, %n, %q, alpha=2)\n", 6, {5, 1, 3, 5, 1, 3}},
     {"%x = input(T([3, 4], f32))\n%r = normal_(%x, -inf, 0)\n", 2, {-INFINITY, -INFINITY}},
     {"%x = input(T([3, 4], f64))\n%r = normal_(%x, inf, 2.5)\n", 2, {INFINITY, INFINITY}},
     {"%x = input(T([3, 4], f32))\n%r = normal_(%x, nan, 1)\n", 2, {NAN, NAN}},

@@ -8,9 +8,9 @@ static void NAMED(add_lists)(char *dst, const ptrdiff_t *to, const char *values,
     for (int64_t j = 0; j < n; j++) {
         SUM sum = 0;
         for (int64_t p = starts[slots[j]]; p < starts[slots[j] + 1]; p++) {
-            sum += WIDEN(*(const TYPE *)(const void *)(values + from[p]));
+            sum += by * WIDEN(*(const TYPE *)(const void *)(values + from[p])); /* each: inf times a sum is not the sum of inf times its terms */
         }
         TYPE *at = (TYPE *)(void *)(dst + to[j]);
-        *at = NARROW(WIDEN(*at) + by * sum);
+        *at = NARROW(WIDEN(*at) + sum);
     }
 }

@@ -39,7 +39,7 @@ typedef struct index_loops {
     void (*gather[5])(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step);
     /* dst[offsets[i] + i * dst_step] = src[i * src_stride]. */
     void (*scatter[5])(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n);
-    /* dst[to[j]] (+)= alpha * the sum of values[from[p]] for p in [starts[slots[j]], starts[slots[j] + 1]); offsets in bytes.
+    /* dst[to[j]] += the sum of alpha * values[from[p]] for p in [starts[slots[j]], starts[slots[j] + 1]); offsets in bytes.
        NULL for types that go by add_row. */
     void (*add_lists[ASSAY_DTYPE_COUNT])(char *dst, const ptrdiff_t *to, const char *values, const ptrdiff_t *from,
                                          const int64_t *starts, const int64_t *slots, int64_t n, row_factor alpha);
