@@ -151,6 +151,9 @@ static const taken_program taken[] = {
     {"%x = input(T([1, 1, 1, 4], i8))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {-128, -128}},
     {"%x = input(T([1, 2, 1, 4], i16))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {-32768, -32768}},
     {"%x = input(T([1, 1, 1, 4], u8))\n%r, %s = max_pool2d_with_indices(%x, [2], [3], [1, 0], [2, 1], True)\n", 2, {0, 0}},
+    {"%x = input(T([0, 1000000000000], f32))\n%r, %m, %s = native_layer_norm(%x, [1000000000000], None, None, 1e-05)\n", 0, {0}},
+    {"%x = input(T([0, 6], f16))\n%w = input(T([6], f16))\n%m = input(T([0, 1], f32))\n"
+     "%d, %q, %r = native_layer_norm_backward(%x, %x, [6], %m, %m, %w, %w, [True, True, True])\n", 6, {0, 0, 0, 0, 0, 0}},
     {IMAGE("2, 0, 4, 4") "%r = _adaptive_avg_pool2d(%x, [1, 1])\n", 0, {0}},
     {IMAGE("2, 0, 4, 5") "%g = input(T([2, 6, 7, 2], f32))\n%r = grid_sampler_2d(%x, %g, 0, 0, True)\n", 0, {0}},
     {IMAGE("2, 0, 4, 5") "%g = input(T([2, 6, 7, 2], f32))\n%d = input(T([2, 0, 6, 7], f32))\n"

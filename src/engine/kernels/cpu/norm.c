@@ -97,6 +97,17 @@ static void stand_in(layer *s) {
     }
 }
 
+/* Of no rows, or of channels without elements: nothing to norm, and gradients of parameters that are sums of nothing. */
+static status run_of_nothing(kernel_plan *plan) {
+    for (int i = 0; i < plan->out->n; i++) {
+        const size_t bytes = (size_t)tensor_bytes(&plan->out->items[i]);
+        if (bytes > 0) {
+            memset(tensor_data(&plan->out->items[i]), 0, bytes);
+        }
+    }
+    return ASSAY_OK;
+}
+
 static status prepare_layer(kernel_plan *plan, error *err) {
     const op_call *call = plan->call;
     layer *s = arena_make(plan->memory, 1, sizeof *s);
@@ -104,6 +115,10 @@ static status prepare_layer(kernel_plan *plan, error *err) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
     TRY(norm_analyse(call, &s->v, err));
+    if (s->v.n_stats == 0) { /* before room is taken for a row, which may be as long as no memory is */
+        plan->run = run_of_nothing;
+        return ASSAY_OK;
+    }
     bool is_backward = s->v.mask_arg >= 0;
     const bool *mask = is_backward ? call->args[s->v.mask_arg].bools : NULL;
     tensor *x = call_tensor(call, s->v.input_arg), *out = &plan->out->items[0];
@@ -134,7 +149,7 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     s->in_flight = s->together > 0 || (can && s->v.per_stat >= STREAM_LEAST && (s->streams || is_backward || s->v.per_stat >= LEAST_KEPT));
     s->short_lines = dense && !s->in_flight && s->v.per_stat > 0 && s->v.per_stat <= SHORT_LINE;
     s->threads = parallel_threads(bytes);
-    s->threads = s->v.n_stats < s->threads ? (s->v.n_stats > 0 ? (int)s->v.n_stats : 1) : s->threads;
+    s->threads = s->v.n_stats < s->threads ? (int)s->v.n_stats : s->threads;
     s->line_bytes = ((s->in_flight ? row_beside_room(s->v.per_stat) : s->v.per_stat) * (int64_t)s->l->size + 63) / 64 * 64;
     s->turned = dense ? 0 : turned_lines(s);
     s->turned_short = s->v.per_stat <= SHORT_LINE && is_backward && s->wants_input && neighbours_follow(s, DY) && neighbours_follow(s, OUT);
@@ -163,17 +178,6 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     }
     plan->state = s;
     plan->run = is_backward ? layer_backward : layer_forward;
-    return ASSAY_OK;
-}
-
-/* Batch norm of no elements: nothing to norm, and gradients of its parameters that are sums of nothing. */
-static status run_of_nothing(kernel_plan *plan) {
-    for (int i = 0; i < plan->out->n; i++) {
-        const size_t bytes = (size_t)tensor_bytes(&plan->out->items[i]);
-        if (bytes > 0) {
-            memset(tensor_data(&plan->out->items[i]), 0, bytes);
-        }
-    }
     return ASSAY_OK;
 }
 
