@@ -96,6 +96,8 @@ static void refuses_with_a_place(void **state) {
         {"add.Tensor", "((T([2], f32), 'x'), {})", ASSAY_INVALID, 16, "got a string"},
         {"add.Tensor", "((T([-2], f32), 1), {})", ASSAY_INVALID, 3, "0 or more"},
         {"add.Tensor", "((T([4294967296, 4294967296], f32), 1), {})", ASSAY_TOO_LARGE, 3, "2^58"},
+        {"clone", "((T([1, 7], i8, stride=(9223372036854775807, 1)),), {})", ASSAY_TOO_LARGE, 3, "a stride beyond 2^58 elements"},
+        {"clone", "((T([9, 7], i8, stride=(288230376151711744, 1)),), {})", ASSAY_TOO_LARGE, 3, "the strides reach beyond 2^58 elements (dimension 0)"},
         {"add.Tensor", "((T([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], f32), 1), {})", ASSAY_UNSUPPORTED, 3, "at most 16"},
         {"cat", "((T([2], f32),), {})", ASSAY_INVALID, 3, "got a tensor"},
         {"cat", "(([T([2], f32), None],), {})", ASSAY_INVALID, 17, "got None"},

@@ -68,9 +68,12 @@ static status check_strides(int ndim, const int64_t *sizes, const int64_t *strid
             return fail(err, ASSAY_INVALID, "expected strides of 0 or more, got %" PRId64 " in dimension %d", strides[d],
                         d);
         }
+        if (strides[d] > TENSOR_MAX_SPAN) { /* of a dimension of one element, too, though nothing is reached so */
+            return fail(err, ASSAY_TOO_LARGE, "a stride beyond 2^58 elements, %" PRId64 " in dimension %d", strides[d], d);
+        }
         int64_t reach = 0;
         if (!mul_i64(sizes[d] > 1 ? sizes[d] - 1 : 0, strides[d], &reach) || !add_i64(last, reach, &last) ||
-            last > TENSOR_MAX_SPAN || strides[d] > TENSOR_MAX_SPAN) {
+            last > TENSOR_MAX_SPAN) {
             return fail(err, ASSAY_TOO_LARGE, "the strides reach beyond 2^58 elements (dimension %d)", d);
         }
     }
