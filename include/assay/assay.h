@@ -2,7 +2,7 @@
 /* The engine as a library: tensors, and calls of operators by ATen's names.
 
    Threads: a session and its tensors may be used from one thread at a time; different sessions are independent. Operators
-   use up to the threads that assay_session_set_threads allowed. Every fallible function returns an assay_status and fills
+   use up to the threads that assay_session_set_threads allowed, and fewer where OpenMP gives fewer (OMP_THREAD_LIMIT). Every fallible function returns an assay_status and fills
    in the last argument, which may be NULL; outputs are written on success only. */
 #ifndef ASSAY_ASSAY_H
 #define ASSAY_ASSAY_H

@@ -4,6 +4,7 @@
 
 #include "base/c_locale.h"
 #include "base/text.h"
+#include "device/threads.h"
 
 #include <errno.h>
 #include <math.h>
@@ -256,6 +257,15 @@ status cli_int(const char *name, const char *value, int64_t low, int64_t high, i
                     (long long)high, value);
     }
     *out = i;
+    return ASSAY_OK;
+}
+
+status cli_threads(const char *value, int64_t *out, error *err) {
+    TRY(cli_int("--threads", value, 1, 4096, out, err));
+    if (*out > threads_most()) {
+        return fail(err, ASSAY_INVALID, "--threads: expected at most %d, which is what OpenMP gives this process (OMP_THREAD_LIMIT, "
+                    "OMP_MAX_ACTIVE_LEVELS), got %lld", threads_most(), (long long)*out);
+    }
     return ASSAY_OK;
 }
 

@@ -49,6 +49,8 @@ void cli_print_help(const cli_verb *verb);
 /* Values from text, in decimal; INVALID says what was expected and what came. Sizes take K, M, G, T, kB, MB, ..., KiB, MiB, ..., in
    large or small letters. */
 status cli_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out, error *err);
+/* --threads: no more than OpenMP gives. */
+status cli_threads(const char *value, int64_t *out, error *err);
 status cli_double(const char *name, const char *value, double low, double high, double *out, error *err);
 status cli_bytes(const char *name, const char *value, double *out, error *err);
 /* A file to write to, or '-': INVALID for no name at all. */

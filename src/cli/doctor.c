@@ -114,7 +114,7 @@ static status say_ceilings(table *t, arena *a, const machine_facts *m, error *er
     lab_clock clock = clock_monotonic();
     row(t, "timer", arena_format(a, "%s, resolution %.0f ns, cost %.0f ns", clock.name, clock.resolution_ns, clock.read_ns),
         TABLE_PLAIN);
-    int threads = m->usable_cpus > 0 ? m->usable_cpus : 1;
+    const int threads = machine_threads(m);
     const size_t footprints[LEVELS] = {(size_t)threads * near_bytes(m), 16 << 20, (size_t)machine_beyond_caches_bytes(m, 512 << 20)};
     bandwidth b[LEVELS];
     for (size_t i = 0; i < LEVELS; i++) {

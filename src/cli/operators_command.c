@@ -163,7 +163,7 @@ static status take_cache(void *to, const char *value, error *err) {
 
 static status take_threads(void *to, const char *value, error *err) {
     int64_t n;
-    TRY(cli_int("--threads", value, 1, 4096, &n, err));
+    TRY(cli_threads(value, &n, err));
     ((operators_command *)to)->run.threads = (int)n;
     return ASSAY_OK;
 }
@@ -311,7 +311,7 @@ status operators_command_complete(operators_command *o, const machine_facts *m, 
     if (!has_baseline && is_openable) { /* a speed-up needs something to be over */
         TRY(cli_list_add(&o->backends, "--backend", o->run.baseline, err));
     }
-    o->run.threads = o->run.threads > 0 ? o->run.threads : m->usable_cpus > 0 ? m->usable_cpus : 1;
+    o->run.threads = o->run.threads > 0 ? o->run.threads : machine_threads(m);
     if (o->run.max_memory_bytes == 0) {
         o->run.max_memory_bytes = machine_most_tensor_bytes(m);
     }

@@ -98,7 +98,7 @@ static status take_runs(void *to, const char *value, error *err) {
 static status take_threads(void *to, const char *value, error *err) {
     options *o = to;
     int64_t n;
-    TRY(cli_int("--threads", value, 1, 4096, &n, err));
+    TRY(cli_threads(value, &n, err));
     o->has_run_option = true;
     o->run.threads = (int)n;
     return ASSAY_OK;

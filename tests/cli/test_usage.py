@@ -244,6 +244,20 @@ class Usage(Case):
             better = "avx2" in point["machine"]["isa"]
             self.assertEqual(point["repro"].startswith("ASSAY_ISA=baseline assay "), better)
 
+    def test_threads_are_those_there_are(self):
+        """A number beyond what OpenMP gives would be recorded and not run."""
+        one = {"OMP_THREAD_LIMIT": "1"}
+        wrong = self.run_assay("operators", "--suite", "embedded", "--threads", "2", code=2, env=one).stderr
+        self.assertIn("--threads: expected at most 1, which is what OpenMP gives this process", wrong)
+        self.assertIn("--threads: expected at most 1", self.run_assay("utilization", "--run", "relu", "x", "--threads", "2", code=2,
+                                                                      env=one).stderr)
+        for env, threads in ((one, 1), ({"OMP_MAX_ACTIVE_LEVELS": "0"}, 1), ({"OMP_DYNAMIC": "true"}, None)):
+            out = self.run_assay("operators", "--suite", "embedded", "--op", "mm", "--max-samples", "1", "--repeats", "1", "--min-time", "0",
+                                 "--jsonl", "-", env=env).stdout
+            record = next(r for r in map(json.loads, out.splitlines()) if r["kind"] == "operator")
+            self.assertEqual(record["status"], "ok", record["reason"])
+            self.assertEqual(record["threads"], threads or record["machine"]["usable_cpus"])
+
     def test_doctor(self):
         done = self.run_assay("doctor", "--quick")
         for row in ("CPU", "memory", "suite embedded", "backend eager"):

@@ -114,6 +114,7 @@ static status worker_body_of_job(worker_link *link, void *self, error *err) {
     j->progress->point = (int64_t)j->first;
     j->progress->process = (int32_t)getpid();
     omp_set_num_threads(j->options->threads);
+    omp_set_dynamic(0); /* as many as the records say */
     TRY(op_table_new(&table, err));
     TRY(open_backends(j, table, backends, err));
     point_context context = {.options = j->options,

@@ -36,6 +36,7 @@ static status prepare(arena *memory, const utilization_run_options *options, pre
     if (options->threads > 0) {
         omp_set_num_threads(options->threads);
     }
+    omp_set_dynamic(0);
     TRY(backend_open(p->one.table, options->backend, &p->backend, err));
     return p->backend->prepare(p->backend, &p->one.work.g, &p->plan, err);
 }

@@ -2,6 +2,8 @@
 /* What follows from the facts of a machine. */
 #include "lab/measure/machine_facts.h"
 
+#include "device/threads.h"
+
 int64_t machine_last_level_bytes(const machine_facts *facts) {
     if (facts->n_caches == 0) {
         return 0;
@@ -13,6 +15,11 @@ int64_t machine_last_level_bytes(const machine_facts *facts) {
 int64_t machine_usable_memory_bytes(const machine_facts *facts) {
     int64_t available = facts->memory_available_bytes, limit = facts->cgroup_memory_bytes;
     return limit > 0 && (available == 0 || limit < available) ? limit : available;
+}
+
+int machine_threads(const machine_facts *facts) {
+    const int cpus = facts->usable_cpus > 0 ? facts->usable_cpus : 1, most = threads_most();
+    return cpus < most ? cpus : most;
 }
 
 double machine_most_tensor_bytes(const machine_facts *facts) {

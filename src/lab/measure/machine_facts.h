@@ -62,6 +62,8 @@ int64_t machine_last_level_bytes(const machine_facts *facts);
 int64_t machine_beyond_caches_bytes(const machine_facts *facts, int64_t least_bytes);
 /* The memory this process may take: the least of what is available and its cgroup's limit; 0 when unknown. */
 int64_t machine_usable_memory_bytes(const machine_facts *facts);
+/* Threads that work is given where nobody says how many: one for each CPU that this process may use, unless OpenMP gives fewer. */
+int machine_threads(const machine_facts *facts);
 /* What tensors may take of that where nobody says more or less. */
 double machine_most_tensor_bytes(const machine_facts *facts);
 

@@ -2,6 +2,8 @@
 /* The table of noise sources: each looks at the facts and says what it saw, and its row says what to do. */
 #include "lab/measure/machine_noise.h"
 
+#include "device/threads.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -45,6 +47,13 @@ static bool affinity(arena *a, const machine_facts *m, const char **detail) {
     return m->usable_cpus > 0 && m->usable_cpus < m->logical_cpus;
 }
 
+static bool few_threads(arena *a, const machine_facts *m, const char **detail) {
+    const int most = threads_most();
+    *detail = arena_format(a, "OpenMP gives this process %d thread%s at most (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS)", most,
+                           most == 1 ? "" : "s");
+    return most < m->usable_cpus;
+}
+
 static bool numa(arena *a, const machine_facts *m, const char **detail) {
     *detail = arena_format(a, "memory lies on %d nodes, near to some cores and far from others", m->numa_nodes);
     return m->numa_nodes > 1;
@@ -74,6 +83,7 @@ static const struct {
     {"load", load, "wait until other work is done, or stop it; top shows what it is"},
     {"cpu limit", cpu_limit, "use no more threads than that (--threads), or the kernel will stop them in mid-run"},
     {"affinity", affinity, "use no more threads than that (--threads); taskset -p shows the mask"},
+    {"thread limit", few_threads, "all that runs gets no more; unset the variable for more"},
     {"numa", numa, "bind to one node: numactl --cpunodebind=0 --membind=0 assay ..."},
     {"huge pages", huge_pages,
      "large tensors pay for address translation: echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"},

@@ -6,6 +6,7 @@
 #include "base/pages.h"
 #include "base/text.h"
 #include "device/instructions.h"
+#include "device/threads.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
@@ -196,7 +197,7 @@ static status make_primitive(onednn *o, const_dnnl_op_desc_t desc, const_dnnl_pr
     return ASSAY_OK;
 }
 
-status onednn_run(onednn *o, const onednn_data *data, error *err) {
+static status run(onednn *o, const onednn_data *data, error *err) {
     for (int i = 0; i < o->n_operands; i++) {
         operand *p = &o->operands[i];
         CALL(dnnl_memory_set_data_handle, p->user, data->at[p->slot]);
@@ -215,10 +216,25 @@ status onednn_run(onednn *o, const onednn_data *data, error *err) {
     return ASSAY_OK;
 }
 
-status onednn_run_primitive(onednn *o, error *err) {
+static status run_primitive(onednn *o, error *err) {
     CALL(dnnl_primitive_execute, o->primitive, o->stream, o->n_args, o->args);
     CALL(dnnl_stream_wait, o->stream);
     return ASSAY_OK;
+}
+
+/* oneDNN shares work out among as many threads as it asks for, and leaves undone, or waits for, the part of one that it does not get. */
+status onednn_run(onednn *o, const onednn_data *data, error *err) {
+    const threads_hold hold = threads_hold_begin();
+    const status result = run(o, data, err);
+    threads_hold_end(&hold);
+    return result;
+}
+
+status onednn_run_primitive(onednn *o, error *err) {
+    const threads_hold hold = threads_hold_begin();
+    const status result = run_primitive(o, err);
+    threads_hold_end(&hold);
+    return result;
 }
 
 /* The same sizes in a layout of oneDNN's choice. */
@@ -310,10 +326,12 @@ status onednn_matmul_prepare(const onednn_matmul *shape, arena *memory, onednn *
     onednn *o = NULL;
     dnnl_primitive_attr_t attributes = NULL;
     dnnl_primitive_desc_t pd = NULL;
+    const threads_hold hold = threads_hold_begin();
     status result = start(&o, err);
     if (result == ASSAY_OK) {
         result = matmul_build(shape, memory, o, &attributes, &pd, err);
     }
+    threads_hold_end(&hold);
     dnnl_primitive_desc_destroy(pd);
     dnnl_primitive_attr_destroy(attributes);
     if (result != ASSAY_OK) {
@@ -526,10 +544,12 @@ static status conv_build(const onednn_conv *s, arena *memory, onednn *o, conv_ha
 status onednn_conv_prepare(const onednn_conv *shape, arena *memory, onednn **out, error *err) {
     onednn *o = NULL;
     conv_handles h = {NULL};
+    const threads_hold hold = threads_hold_begin();
     status result = start(&o, err);
     if (result == ASSAY_OK) {
         result = conv_build(shape, memory, o, &h, err);
     }
+    threads_hold_end(&hold);
     drop_handles(&h);
     if (result != ASSAY_OK) {
         onednn_free(o);

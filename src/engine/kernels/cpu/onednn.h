@@ -10,7 +10,7 @@
 #include "engine/tensor/dtype.h"
 
 /* A prepared call: the primitive, its reorders and its work space. Not for use by two threads at once; it runs on
-   omp_get_max_threads() threads. */
+   omp_get_max_threads() threads, or fewer where OpenMP gives fewer (device/threads.h). */
 typedef struct onednn onednn;
 
 /* c = alpha * (a b) + summand (+ the old c): f32 or bf16. Strides in elements: batch, row, column; a batch's of 0 is the same matrix for
