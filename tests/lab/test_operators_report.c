@@ -183,6 +183,30 @@ static void reasons_of_memory_are_one(void **state) {
     arena_clear(&a);
 }
 
+/* The same crash in workers that had different amounts in use. */
+static void reasons_of_death_are_one(void **state) {
+    (void)state;
+    static const char *const reasons[] = {"killed by SIGSEGV with 4.59 MiB of memory in use while checking on x",
+                                          "killed by SIGSEGV with 4.6 GiB of memory in use while checking on x",
+                                          "killed by SIGBUS with 4.6 GiB of memory in use while checking on x",
+                                          "killed by the kernel for want of memory, with 1 GiB in use while preparing on x",
+                                          "killed by the kernel for want of memory, with 2 GiB in use while preparing on x"};
+    deck d = {.n = 0};
+    arena a = {0};
+    text out = {0};
+    for (int i = 0; i < 5; i++) {
+        deal_failure(&d, "aten.x", i, "eager", RECORD_FAILED, reasons[i]);
+    }
+    operators_group g;
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_report(&a, &g, &(operators_report_options){0}, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "    failed, 2 x: killed by SIGSEGV while checking on x\n"));
+    assert_non_null(strstr(out.data, "    failed, 2 x: killed by the kernel for want of memory while preparing on x\n"));
+    assert_non_null(strstr(out.data, "    failed, 1 x: killed by SIGBUS with 4.6 GiB of memory in use while checking on x\n"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
 static void report_of(arena *a, const deck *d, int width, text *out) {
     operators_group g;
     text_reset(out);
@@ -332,6 +356,7 @@ int main(void) {
         cmocka_unit_test(slow_compiles_are_told),
         cmocka_unit_test(many_reasons_are_counted_not_dropped),
         cmocka_unit_test(reasons_of_memory_are_one),
+        cmocka_unit_test(reasons_of_death_are_one),
         cmocka_unit_test(a_table_fits_its_terminal),
         cmocka_unit_test(columns_that_are_there_are_explained),
         cmocka_unit_test(doubts_are_counted),

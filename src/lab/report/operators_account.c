@@ -16,6 +16,7 @@ typedef struct reason_count {
     const char *reason;
     size_t n;
     double least, most; /* bytes, where reasons that differ in those alone count as one */
+    bool differs;       /* in how much memory was in use, which is left out then */
 } reason_count;
 
 static int by_count(const void *left, const void *right) {
@@ -35,19 +36,41 @@ static const char *after_bytes(const char *reason, double *bytes) {
     return end != NULL ? end + 1 : NULL;
 }
 
-/* The same words, the bytes that are needed left aside. */
+/* Behind the memory in use in "killed by SIGSEGV with 4.59 MiB of memory in use while checking": what follows, and how much comes before;
+   NULL where none is told. */
+static const char *after_use(const char *reason, size_t *before) {
+    static const char words[] = " in use";
+    const char *end = strstr(reason, words), *from = NULL;
+    for (const char *at = reason; end != NULL && (at = strstr(at, " with ")) != NULL && at < end; at++) {
+        from = at;
+    }
+    if (from == NULL) {
+        return NULL;
+    }
+    *before = (size_t)(from - reason) - (from > reason && from[-1] == ',');
+    return end + strlen(words);
+}
+
+/* The same words, the bytes that are needed or in use left aside. */
 static bool is_same_reason(const char *a, const char *b) {
     double bytes;
+    size_t before_a = 0, before_b = 0;
     const char *rest = after_bytes(a, &bytes), *other = after_bytes(b, &bytes);
-    return strcmp(a, b) == 0 || (rest != NULL && other != NULL && strcmp(rest, other) == 0);
+    const char *rest_used = after_use(a, &before_a), *other_used = after_use(b, &before_b);
+    return strcmp(a, b) == 0 || (rest != NULL && other != NULL && strcmp(rest, other) == 0) ||
+           (rest_used != NULL && other_used != NULL && before_a == before_b && strncmp(a, b, before_a) == 0 && strcmp(rest_used, other_used) == 0);
 }
 
 /* "needs about 1.2 GiB to 4 GiB of memory, the limit is 300 MB (--max-memory)" */
 static void add_reason(const reason_count *r, text *out) {
     char least[32], most[32];
     double bytes;
+    size_t before = 0;
     const char *rest = after_bytes(r->reason, &bytes);
-    if (rest != NULL && r->least < r->most) {
+    if (r->differs && after_use(r->reason, &before) != NULL) {
+        text_add_shown(out, r->reason, before);
+        rest = after_use(r->reason, &before);
+    } else if (rest != NULL && r->least < r->most) {
         text_addf(out, "need about %s to %s", text_of_bytes(least, r->least), text_of_bytes(most, r->most));
     } else {
         rest = r->reason;
@@ -73,6 +96,7 @@ static size_t collect_reasons(const operators_group *g, size_t backend, record_s
             if (at == n) {
                 reasons[n++] = (reason_count){.reason = reason, .least = bytes, .most = bytes};
             }
+            reasons[at].differs = reasons[at].differs || strcmp(reasons[at].reason, reason) != 0;
             reasons[at].least = bytes < reasons[at].least ? bytes : reasons[at].least;
             reasons[at].most = bytes > reasons[at].most ? bytes : reasons[at].most;
             reasons[at].n++;
