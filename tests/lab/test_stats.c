@@ -35,30 +35,32 @@ static void quantiles_are_numpys(void **state) {
     assert_true(stats_quantile_sorted(equal, 3, 0.7) == 0.1); /* exactly: no rounding out of the range */
 }
 
-static void weighted_quantiles_agree_with_repetition(void **state) {
+static void weighted_quantiles_are_those_of_equal_weights(void **state) {
     (void)state;
     size_t order[8];
     double values[] = {5, 1, 3, 2}, weights[] = {1, 1, 1, 1};
-    assert_true(stats_quantile_weighted(values, weights, 4, 0.5, order) == 2.5);
-    weights[3] = 3; /* 1 2 2 2 3 5 */
-    assert_true(stats_quantile_weighted(values, weights, 4, 0.5, order) == 2);
+    assert_true(near(stats_quantile_weighted(values, weights, 4, 0.5, order), 2.5));
+    weights[3] = 3; /* of 1, 2, 3, 5 with 1, 3, 1, 1 the middle half: two thirds of it are the 2 */
+    assert_true(near(stats_quantile_weighted(values, weights, 4, 0.5, order), (2 * (4.0 / 6 - 1.0 / 3) + 3 * (2.0 / 3 - 4.0 / 6)) * 3));
+    weights[3] = 1e6; /* nearly all */
+    assert_true(fabs(stats_quantile_weighted(values, weights, 4, 0.2, order) - 2) < 1e-5);
     weights[0] = weights[3] = weights[2] = 0;
     assert_true(stats_quantile_weighted(values, weights, 4, 0.9, order) == 1);
     weights[1] = 0;
     assert_true(isnan(stats_quantile_weighted(values, weights, 4, 0.5, order)));
     rng r = rng_make(seed);
-    for (int round = 0; round < 200; round++) {
-        double v[8], w[8], repeated[64];
-        size_t n = (size_t)rng_range(&r, 1, 9), m = 0;
+    for (int round = 0; round < 500; round++) {
+        double v[8], w[8], sorted[8], weight = (double)rng_range(&r, 1, 50) / 7, q = (double)rng_range(&r, 0, 11) / 10;
+        size_t n = (size_t)rng_range(&r, 1, 9);
         for (size_t i = 0; i < n; i++) {
-            v[i] = (double)rng_range(&r, 0, 5);
-            w[i] = (double)rng_range(&r, 1, 8);
-            for (int k = 0; k < (int)w[i]; k++) {
-                repeated[m++] = v[i];
-            }
+            sorted[i] = v[i] = (double)rng_range(&r, 0, 5);
+            w[i] = weight;
         }
-        stats_sort(repeated, m);
-        assert_true(stats_quantile_weighted(v, w, n, 0.5, order) == stats_quantile_sorted(repeated, m, 0.5));
+        stats_sort(sorted, n);
+        assert_true(near(stats_quantile_weighted(v, w, n, q, order), stats_quantile_sorted(sorted, n, q)));
+        w[0] *= 3; /* heavier, it draws the median nearer, and nothing leaves the range */
+        double found = stats_quantile_weighted(v, w, n, 0.5, order), before = stats_quantile_sorted(sorted, n, 0.5);
+        assert_true(fabs(found - v[0]) <= fabs(before - v[0]) + 1e-12 && found >= sorted[0] && found <= sorted[n - 1]);
     }
 }
 
@@ -204,7 +206,7 @@ static void stopping_waits_for_narrowness(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantiles_are_numpys),
-        cmocka_unit_test(weighted_quantiles_agree_with_repetition),
+        cmocka_unit_test(weighted_quantiles_are_those_of_equal_weights),
         cmocka_unit_test(means_are_means),
         cmocka_unit_test(summaries_add_up),
         cmocka_unit_test(sorting_puts_nan_last),

@@ -73,30 +73,33 @@ static void sort_order(const double *values, size_t *order, size_t n) {
 }
 
 double stats_quantile_weighted(const double *values, const double *weights, size_t n, double q, size_t *order) {
-    double whole = 0;
+    double whole = 0, squares = 0;
     size_t counted = 0;
     for (size_t i = 0; i < n; i++) {
         if (weights[i] != 0) {
             order[counted++] = i;
             whole += weights[i];
+            squares += weights[i] * weights[i];
         }
     }
-    if (counted == 0 || !(whole > 0) || isinf(whole)) {
+    if (counted == 0 || !(whole > 0) || isinf(whole) || isnan(q)) {
         return NAN;
     }
     sort_order(values, order, counted);
-    double target = q * whole, reached = 0;
+    q = q < 0 ? 0 : q > 1 ? 1 : q;
+    /* As many equal weights would be as uneven. One of their parts of the whole, from `from` on, is what the quantile is the mean of. */
+    double effective = fmax(whole * (whole / squares), 1), from = q * (effective - 1) / effective, to = from + 1 / effective;
+    double reached = 0, sum = 0, taken = 0;
     for (size_t i = 0; i < counted; i++) {
-        reached += weights[order[i]];
-        /* Sums of counts are exact; those of fractions are off by rounding, which must not skip a value. */
-        if (fabs(reached - target) <= 1e-12 * whole && i + 1 < counted) {
-            return (values[order[i]] + values[order[i + 1]]) / 2;
-        }
-        if (reached >= target) {
-            return values[order[i]];
+        double before = reached;
+        reached += weights[order[i]] / whole;
+        double part = fmin(reached, to) - fmax(before, from);
+        if (part > 0) {
+            sum += part * (values[order[i]] - values[order[0]]);
+            taken += part;
         }
     }
-    return values[order[counted - 1]];
+    return taken > 0 ? values[order[0]] + sum / taken : values[order[counted - 1]];
 }
 
 double stats_mean(const double *values, size_t n) {

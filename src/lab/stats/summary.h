@@ -14,9 +14,10 @@ void stats_sort(double *values, size_t n);
    default, Hyndman and Fan's type 7. NaN for n = 0. */
 double stats_quantile_sorted(const double *sorted, size_t n, double q);
 
-/* The q-quantile of n values with weights: the smallest value whose weights, with those of all smaller ones, reach q of
-   the whole; the mean of it and the next where they reach it exactly (so equal weights give the plain median). `order`
-   has room for n; a weight of 0 does not count. NaN when the weights' sum is not a positive number. */
+/* The q-quantile of n finite values with weights, which where these are equal is that of stats_quantile_sorted, whatever their size. With
+   m = (sum of weights)^2 / sum of squared weights, the number of values that they are worth, it is the mean of the weighted distribution's
+   quantiles from q (m - 1) / m to 1 / m beyond that (Akinshin, Weighted quantile estimators, 2023: type 7). `order` has room for n; a
+   weight of 0 does not count. NaN when the weights' sum is not a positive number. */
 double stats_quantile_weighted(const double *values, const double *weights, size_t n, double q, size_t *order);
 
 double stats_mean(const double *values, size_t n); /* NaN for n = 0 */
