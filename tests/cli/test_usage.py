@@ -56,6 +56,7 @@ MISTAKES = [
     (["operators", "--suite", "embedded", "--op", ""], ["--op '' matches none of the ", " recorded operators; `--dry-run` without --op lists them\n"]),
     (["operators", "--suite", "embedded", "--op", "["], ["--op '[' matches none of the ", " recorded operators; `--dry-run` without --op lists them\n"]),
     (["operators", "--suite", "embedded", "--op", "RELU"], ["did you mean 'relu'?"]),
+    (["operators", "--suite", "embedded", "--op", "torch.ops.aten.RELU"], ["did you mean "]),
     (["compile", "--dump", "x", "a"], ["--dump: expected text, graph, kernels or c, got 'x'\n"]),
     (["operators", "--save", "-"], ["--save: expected a folder, got '-'", "./-"]),
     (["operators", "--profile", "-"], ["--profile: expected a folder, got '-'"]),

@@ -17,7 +17,14 @@ static bool matches_name(const char *glob, const char *name) {
            (has_overload && (text_matches(glob, short_name) || text_matches(glob, short_name + (own - name))));
 }
 
+/* What PyTorch prints, "torch.ops.aten.relu.default", names an operator, too. */
+static const char *without_torch(const char *glob) {
+    static const char before[] = "torch.ops.";
+    return glob + (text_starts_with(glob, before) ? strlen(before) : 0);
+}
+
 static bool matches(const char *glob, const inputs_operator *o) {
+    glob = without_torch(glob);
     return strcmp(glob, "all") == 0 || matches_name(glob, o->name) || matches_name(glob, o->recorded);
 }
 
@@ -59,6 +66,7 @@ static const char *nearest_name(arena *memory, const inputs *set, const char *gl
     const char **ways = arena_make(memory, 4 * set->n_operators, sizeof *ways), **bases = arena_make(memory, set->n_operators, sizeof *bases);
     char *typed = arena_text(memory, glob, strlen(glob)), *end = typed;
     size_t n = 0;
+    glob = without_torch(glob);
     if (ways == NULL || bases == NULL || typed == NULL) {
         return NULL;
     }
