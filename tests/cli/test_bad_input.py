@@ -156,6 +156,22 @@ class BadInput(Case):
         done = self.operators("--inputs", "folder/c.graph", code=2)
         self.assertIn("folder/c.graph:2:8: expected text, got a NUL byte", done.stderr)
 
+    def test_a_file_of_two_names(self):
+        """Its calls count once, and that is told."""
+        path = self.write("model.txt", RELU)
+        plain = self.operators("--inputs", path, "--dry-run").stdout
+        os.symlink(path, self.path("other.txt"))
+        for again in (path, os.path.join(self.folder, ".", "model.txt"), self.path("other.txt")):
+            with self.subTest(again=again):
+                done = self.operators("--inputs", path, "--inputs", again, "--dry-run", code=2)
+                self.assertEqual(done.stdout, plain)
+                self.assertEqual(done.stderr, f"{path}: {again} is this file once more, and its calls count once\n")
+
+    def test_names_as_pytorch_prints_them(self):
+        relu = self.operators("--suite", "embedded", "--op", "aten.relu.default", "--dry-run").stdout
+        for name in ("torch.ops.aten.relu.default", "torch.ops.aten.rel[u]*"):
+            self.assertIn(relu.splitlines()[0], self.operators("--suite", "embedded", "--op", name, "--dry-run").stdout)
+
 
 if __name__ == "__main__":
     main()

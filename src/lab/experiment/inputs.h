@@ -17,6 +17,7 @@ typedef struct inputs_file {
     const char *path; /* as given, "-" for standard input */
     const char *name; /* the model's: without "_training.txt", ".txt", ".gz", and without folders but for those that tell files of one name
                          apart ("hf/resnet", "timm/resnet") */
+    uint64_t device, node; /* which file it is, by whatever name, once it was read; 0 of what is no regular file */
 } inputs_file;
 
 /* How often one file's model made a call. */
@@ -114,7 +115,8 @@ status inputs_read_text(inputs *set, const char *name, const char *data, size_t 
    PARSE: every file failed (the message is the first one's). */
 status inputs_read_directory(inputs *set, const char *path, error *err);
 
-/* inputs_read_directory where path is a directory, inputs_read_graph where its name ends as a graph's, else
+/* A file that was read already, perhaps under another name, is left out with a diagnostic: its calls would count twice.
+   inputs_read_directory where path is a directory, inputs_read_graph where its name ends as a graph's, else
    inputs_read_file. */
 status inputs_read_path(inputs *set, const char *path, error *err);
 

@@ -130,8 +130,35 @@ static status report_file(inputs *set, const char *path, const error *what, erro
     return inputs_add_diagnostic(set, &diagnostic, err);
 }
 
+static const inputs_file *find_read(const inputs *set, const struct stat *info) {
+    for (size_t i = 0; i < set->n_files; i++) {
+        if (set->files[i]->node == (uint64_t)info->st_ino && set->files[i]->device == (uint64_t)info->st_dev && info->st_ino != 0) {
+            return set->files[i];
+        }
+    }
+    return NULL;
+}
+
+static status report_again(inputs *set, const char *path, const inputs_file *file, error *err) {
+    error what = {0};
+    fail(&what, ASSAY_INVALID, "%s is this file once more, and its calls count once", path);
+    return inputs_add_diagnostic(set, &(inputs_diagnostic){.file = file, .message = what.message}, err);
+}
+
 static status read_one(inputs *set, const char *path, error *err) {
-    return inputs_is_graph(path) ? inputs_read_graph(set, path, err) : inputs_read_file(set, path, err);
+    struct stat info;
+    bool is_regular = strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    const inputs_file *before = is_regular ? find_read(set, &info) : NULL;
+    if (before != NULL) {
+        return report_again(set, path, before, err);
+    }
+    TRY(inputs_is_graph(path) ? inputs_read_graph(set, path, err) : inputs_read_file(set, path, err));
+    inputs_file *file = is_regular ? inputs_add_file(set, path) : NULL; /* which is there */
+    if (file != NULL) {
+        file->device = (uint64_t)info.st_dev;
+        file->node = (uint64_t)info.st_ino;
+    }
+    return ASSAY_OK;
 }
 
 static status read_files(inputs *set, char *const *paths, size_t n, error *err) {
