@@ -267,6 +267,7 @@ static void columns_that_are_there_are_explained(void **state) {
     d.records[0].median_ns = NAN;
     report_of(&a, &d, 0, &out);
     assert_null(strstr(out.data, "Times are"));
+    assert_non_null(strstr(out.data, "\naten.a         1 ")); /* not timed, but it ran */
     text_clear(&out);
     arena_clear(&a);
 }

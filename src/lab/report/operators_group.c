@@ -191,9 +191,14 @@ size_t operators_count_apart(const operators_group *g, size_t backend) {
     return n;
 }
 
+/* Whether or not it was timed. */
+static bool ran(const record *r) {
+    return r != NULL && r->status == RECORD_OK;
+}
+
 static bool ran_anywhere(const operators_row *row, size_t backend) {
     for (size_t i = 0; i < row->n_samples; i++) {
-        if (!isnan(operators_time_ns(row->samples[i].by_backend[backend]))) {
+        if (ran(row->samples[i].by_backend[backend])) {
             return true;
         }
     }
@@ -201,15 +206,15 @@ static bool ran_anywhere(const operators_row *row, size_t backend) {
 }
 
 bool operators_is_common(const operators_group *g, const operators_row *row, const operators_sample *sample) {
-    bool ran = false;
+    bool any = false;
     for (size_t b = 0; b < g->n_backends; b++) {
-        bool has_time = !isnan(operators_time_ns(sample->by_backend[b]));
-        if (!has_time && ran_anywhere(row, b)) {
+        bool here = ran(sample->by_backend[b]);
+        if (!here && ran_anywhere(row, b)) {
             return false;
         }
-        ran = ran || has_time;
+        any = any || here;
     }
-    return ran;
+    return any;
 }
 
 static const double CONFIDENCE = 0.95;
