@@ -199,16 +199,17 @@ static status say_where(const char *what, const tensor *t, const agreement *a, e
     for (int d = 0; d < t->ndim; d++) {
         text_addf(&at, "%s%" PRId64, d > 0 ? ", " : "", index[d]);
     }
-    char tolerance[48] = ""; /* NaN is within none */
+    text tolerance = {0}; /* NaN is within none */
     if (!isnan(a->actual_at_worst) && !isnan(a->expected_at_worst)) {
-        snprintf(tolerance, sizeof tolerance, " (tolerance %.3g)", without_sign(a->tolerance_at_worst));
+        text_addf(&tolerance, " (tolerance %.3g)", without_sign(a->tolerance_at_worst));
     }
     status result = fail(err, ASSAY_INTERNAL,
                          "%s[%s] is %.9g, expected %.9g%s; %" PRId64 " of %" PRId64
                          " checked element%s %s off",
-                         what, text_get(&at), without_sign(a->actual_at_worst), without_sign(a->expected_at_worst), tolerance, a->bad,
+                         what, text_get(&at), without_sign(a->actual_at_worst), without_sign(a->expected_at_worst), text_get(&tolerance), a->bad,
                          a->checked, a->checked == 1 ? "" : "s", a->bad == 1 ? "is" : "are");
     text_clear(&at);
+    text_clear(&tolerance);
     return result;
 }
 
