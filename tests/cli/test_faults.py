@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong costs its own row: plug-ins that crash, hang, exit, eat memory or are wrong, inputs that do not fit, an
 interrupt in the middle."""
+import csv
 import json
 import os
 import signal
@@ -171,9 +172,13 @@ class Faults(Case):
         self.assertIn("example", done.stderr)
 
     def test_hang(self):
-        records = self.run_with(plugin("hangs"), "--sample-timeout", "4", code=1)
+        records = self.run_with(plugin("hangs"), "--sample-timeout", "4", "--csv", "h.csv", code=1)
         self.check_others(records)
         mine = [r for r in records if r["backend"] == "hangs"]
+        self.assertTrue(all(r["elapsed_s"] >= 4 for r in mine))
+        self.assertTrue(all(r["elapsed_s"] < 4 for r in records if r["backend"] != "hangs"))
+        with open(self.path("h.csv")) as f:
+            self.assertGreaterEqual(float(next(csv.DictReader(f))["elapsed"]), sum(r["elapsed_s"] for r in records) - 0.001)
         self.assertEqual([r["status"] for r in mine], ["timeout"] * 2)
 
     def gone(self, pid_file):

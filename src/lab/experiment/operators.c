@@ -161,6 +161,8 @@ typedef struct supervisor {
     lab_clock clock;
     int64_t begun;  /* the point that the worker was last heard to be at */
     int64_t stage_ns; /* since when its stage lasts */
+    int64_t point_ns; /* since when a worker for all backends has been at that point; trials go on from there */
+    double lost_s;    /* what a worker took whose death is nobody's */
     bool *arrived;  /* per backend: its record of that point is here */
     bool *excluded; /* per backend: it is done with the job's first point */
     text *held;     /* per backend: the record of a trial */
@@ -190,6 +192,10 @@ static status hold(supervisor *s, size_t b, const worker_message *message, error
     return s->held[b].failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a record") : ASSAY_OK;
 }
 
+static double since_s(const supervisor *s, int64_t from_ns) {
+    return (double)(clock_now_ns(&s->clock) - from_ns) * 1e-9;
+}
+
 static void tell_progress(const supervisor *s, size_t point) {
     const point_progress *now = s->j->progress;
     const int32_t b = now->backend, stage = now->stage; /* the worker writes them meanwhile */
@@ -198,7 +204,7 @@ static void tell_progress(const supervisor *s, size_t point) {
                                       .at = &s->j->points[point],
                                       .stage = point_stage_text(stage),
                                       .backend = is_one ? s->j->names[b].name : NULL,
-                                      .stage_s = (double)(clock_now_ns(&s->clock) - s->stage_ns) * 1e-9};
+                                      .stage_s = since_s(s, s->stage_ns)};
     s->events->on_progress(s->events->arg, &where);
 }
 
@@ -207,6 +213,7 @@ static status on_message(void *self, const worker_message *message, error *err) 
     if (message->kind == WORKER_BEGIN) {
         if (message->point != s->begun) {
             forget_arrivals(s);
+            s->point_ns = s->j->alone < 0 ? clock_now_ns(&s->clock) : s->point_ns;
         }
         s->begun = message->point;
         s->stage_ns = clock_now_ns(&s->clock);
@@ -227,18 +234,24 @@ static void on_idle(void *self) {
     }
 }
 
+static status hand_on(supervisor *s, const record *r, error *err) {
+    text line = {0};
+    record_write(r, &line);
+    status result = line.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a record")
+                                : s->events->on_record(s->events->arg, r, text_get(&line), line.length, err);
+    text_clear(&line);
+    return result;
+}
+
 static status write_verdict(supervisor *s, size_t point, size_t b, record_status verdict, const char *reason, error *err) {
     record r;
     const operators_options *o = s->j->options;
     point_record_base(s->memory, o, &s->j->points[point], s->j->names, b, &r);
     r.status = verdict;
     r.reason = reason;
-    text line = {0};
-    record_write(&r, &line);
-    status result = line.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a record")
-                                : s->events->on_record(s->events->arg, &r, text_get(&line), line.length, err);
-    text_clear(&line);
-    return result;
+    r.worker = s->out->workers - 1;
+    r.elapsed_s = since_s(s, s->point_ns);
+    return hand_on(s, &r, err);
 }
 
 /* Backend b, or where it is negative every one that is not done, gets the verdict that a worker's death is. */
@@ -262,6 +275,7 @@ static status run_worker(supervisor *s, int32_t alone, worker_outcome *outcome, 
     s->j->progress->backend = -1;
     s->j->progress->stage = STAGE_START;
     s->stage_ns = clock_now_ns(&s->clock);
+    s->point_ns = alone < 0 ? s->stage_ns : s->point_ns;
     status result = worker_run(&s->worker, worker_body_of_job, s->j, outcome, err);
     s->j->alone = -1;
     s->out->workers++;
@@ -292,7 +306,9 @@ static status hand_on_held(supervisor *s, error *err) {
         }
         s->excluded[b] = true;
         TRY(record_read(&s->reader, text_get(&s->held[b]), s->held[b].length, &r, err));
-        TRY(s->events->on_record(s->events->arg, &r, text_get(&s->held[b]), s->held[b].length, err));
+        r.elapsed_s += s->lost_s;
+        s->lost_s = 0;
+        TRY(hand_on(s, &r, err));
     }
     return ASSAY_OK;
 }
@@ -302,6 +318,7 @@ static status hand_on_held(supervisor *s, error *err) {
 static status try_apart(supervisor *s, int32_t at_work, error *err) {
     size_t n = s->j->options->n_backends;
     bool found = false;
+    s->lost_s = since_s(s, s->point_ns);
     for (int turn = 0; turn < 3; turn++) {
         for (size_t b = 0; b < n && !found && !s->out->interrupted; b++) {
             int turn_of_b = (int32_t)b == at_work ? 0 : is_strange(s, b) ? 1 : 2;

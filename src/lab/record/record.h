@@ -80,12 +80,12 @@ typedef struct record {
     const double *samples_ns;      /* per run, in the order taken */
     size_t n_samples;
     int64_t inner_loops;           /* runs that each sample is the mean of */
-    int worker;                    /* the process that measured it, counted from 0 in its run: records of one input that have the same
+    int worker;                    /* the process that measured it, or died over it, counted from 0 in its run: records of one input that have the same
                                       one were sampled in turns */
     double median_ns, q20_ns, q80_ns;
     record_speedup speedup;        /* over the baseline's record of the same run; missing for the baseline */
     double prepare_ns;
-    double elapsed_s;              /* what this point took in the whole: making inputs, preparing, checking, sampling */
+    double elapsed_s;              /* what its worker took for this point, on all backends: making inputs, preparing, checking, sampling */
     double flops, bytes;           /* of one run: the least that must be computed and moved */
     double gflops_per_s, gbytes_per_s;
     record_error_stats error;

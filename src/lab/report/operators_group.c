@@ -119,6 +119,24 @@ static status make_rows(arena *a, const places *p, operators_group *g, error *er
     return ASSAY_OK;
 }
 
+/* Each record of an input says how long its worker was at it, for all backends: each worker counts once. */
+static double elapsed_of(const operators_sample *sample, size_t n_backends) {
+    double sum = 0;
+    for (size_t b = 0; b < n_backends; b++) {
+        const record *r = sample->by_backend[b];
+        double longest = r != NULL && isfinite(r->elapsed_s) ? r->elapsed_s : 0;
+        bool is_first = r != NULL;
+        for (size_t k = 0; k < n_backends && is_first; k++) {
+            const record *other = sample->by_backend[k];
+            bool is_same = other != NULL && record_took_turns(r, other);
+            is_first = !is_same || k >= b;
+            longest = is_same && other->elapsed_s > longest ? other->elapsed_s : longest;
+        }
+        sum += is_first ? longest : 0;
+    }
+    return sum;
+}
+
 static void fill(const record *records, size_t n, const places *p, operators_group *g) {
     for (size_t i = 0; i < n; i++) {
         const record *r = &records[i];
@@ -130,15 +148,13 @@ static void fill(const record *records, size_t n, const places *p, operators_gro
     }
     for (size_t i = 0; i < g->n_rows; i++) {
         for (size_t k = 0; k < g->rows[i].n_samples; k++) {
-            double elapsed = 0; /* of an input on all backends, as each of its records says */
+            const operators_sample *sample = &g->rows[i].samples[k];
             for (size_t b = 0; b < g->n_backends; b++) {
-                const record *r = g->rows[i].samples[k].by_backend[b];
-                if (r != NULL) {
-                    g->counts[b][r->status]++;
-                    elapsed = isfinite(r->elapsed_s) && r->elapsed_s > elapsed ? r->elapsed_s : elapsed;
+                if (sample->by_backend[b] != NULL) {
+                    g->counts[b][sample->by_backend[b]->status]++;
                 }
             }
-            g->rows[i].elapsed_s += elapsed;
+            g->rows[i].elapsed_s += elapsed_of(sample, g->n_backends);
         }
     }
 }
