@@ -23,7 +23,7 @@ function(assay_isa name)
 endfunction()
 if(isa_sources AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64")
   # For processors older than AVX2 (2013) alone: row_loops_f32.c takes GCC 17 s so, and 42 with -O3.
-  assay_isa(baseline -O1 -ftree-vectorize -fpeel-loops)
+  assay_isa(baseline -O1 -ftree-vectorize $<$<C_COMPILER_ID:GNU>:-fpeel-loops>)
   assay_isa(avx2 -march=x86-64-v3)
   assay_isa(avx512 -march=x86-64-v4 -mprefer-vector-width=512)
   set(ASSAY_HAVE_X86_ISA ON)

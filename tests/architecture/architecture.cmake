@@ -16,3 +16,11 @@ if(Python3_FOUND AND CMAKE_NM)
     ${CMAKE_BINARY_DIR}/objects.txt)
   set_tests_properties(architecture/circles PROPERTIES LABELS architecture TIMEOUT 120)
 endif()
+
+# Most builds are by gcc: what clang has to say is asked of clang.
+find_program(ASSAY_CLANG clang)
+if(Python3_FOUND)
+  add_test(NAME architecture/clang COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/check_clang.py "${ASSAY_CLANG}"
+    ${CMAKE_BINARY_DIR}/compile_commands.json)
+  set_tests_properties(architecture/clang PROPERTIES LABELS architecture TIMEOUT 600 SKIP_REGULAR_EXPRESSION "skipped: ")
+endif()

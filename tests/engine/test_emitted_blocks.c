@@ -19,7 +19,7 @@ static const char without[] = "#undef __AVX512F__\n#undef __AVX512DQ__\n#undef _
 
 static const float specials[] = {0,    -0.0f, 1,    -1,     2,     -2,   3,        -3,       0.5f,    -0.5f,    1.5f,
                                  -1.5f, 4,    -5,   64,     -127,  129,  1e-40f,   -1e-40f,  FLT_MIN, FLT_MAX, -FLT_MAX,
-                                 1e20f, -1e20f, 1e-20f, 16777217, 0x1p30f, 0x1p-30f, INFINITY, -INFINITY, NAN};
+                                 1e20f, -1e20f, 1e-20f, 16777216, 0x1p30f, 0x1p-30f, INFINITY, -INFINITY, NAN};
 
 static float any_float(void) {
     uint32_t bits = (uint32_t)rand() << 17 ^ (uint32_t)rand() << 2 ^ (uint32_t)rand() >> 5;

@@ -82,8 +82,8 @@ typedef struct room {
     _Alignas(64) float made[MOST + GUARD];
 } room;
 
-static const float specials[] = {-INFINITY, -3e38f, -16777217, -8, -3, -1, -0.5f, -1e-40f, -0.0f, 0, 1e-44f, 1e-38f, 0.25f, 1,
-                                 2, 3, 7.5f, 1e6f, 3e7f, 16777217, 3e38f, INFINITY, NAN};
+static const float specials[] = {-INFINITY, -3e38f, -16777216, -8, -3, -1, -0.5f, -1e-40f, -0.0f, 0, 1e-44f, 1e-38f, 0.25f, 1,
+                                 2, 3, 7.5f, 1e6f, 3e7f, 16777216, 3e38f, INFINITY, NAN};
 
 static float draw(rng *r, const function *f, kinds kind, int operand) {
     if (kind == SPECIAL && rng_range(r, 0, 40) == 0) {

@@ -183,8 +183,8 @@ static const char *const programs[] = {
     "%p = mul.Tensor(%x, %f)\n%m = gt.Scalar(%p, 0.5)\n%k = where.self(%m, %p, %x)\n%c = _to_copy(%k, dtype=f32)\n"
     "%n = sum.dim_IntList(%m, [1])\n%d = sub.Tensor(%c, 0.1)\n%q = add.Scalar(%n, 3)\nreturn %d, %n, %q\n",
     /* an output that is a view of an inner value, outputs of several nodes */
-    "graph views\n%x = input(T([3, 4], f32))\n%y = exp(%x)\n%t = t(%y)\n%z = neg(%t)\n%c = cat([%z, %t], 1)\n"
-    "return %t, %c, %y\n",
+    ("graph views\n%x = input(T([3, 4], f32))\n%y = exp(%x)\n%t = t(%y)\n%z = neg(%t)\n%c = cat([%z, %t], 1)\n"
+     "return %t, %c, %y\n"),
 };
 
 static plan *prepare(backend *b, const graph *g) {

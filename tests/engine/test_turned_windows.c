@@ -49,8 +49,8 @@ static void what_is_padded(void **state) {
         "graph rows\n%x = input(T([4, 50, 40], f32, stride=(2000, 1, 50)))\n%y = constant_pad_nd(%x, [1, 3], 0.0)\nreturn %y\n",
         "graph number\n%x = input(T([3, 37, 90], f32, stride=(3330, 1, 37)))\n%y = constant_pad_nd(%x, [5, 0], -1.5)\nreturn %y\n",
         "graph fewer\n%x = input(T([3, 37, 90], u8, stride=(3330, 1, 37)))\n%y = constant_pad_nd(%x, [-5, 2], 7)\nreturn %y\n",
-        "graph more\n%x = input(T([4, 50, 40], f32, stride=(2000, 1, 50)))\n%p = constant_pad_nd(%x, [2, 2], 0.5)\n"
-        "%y = mul.Tensor(%p, %p)\nreturn %y\n",
+        ("graph more\n%x = input(T([4, 50, 40], f32, stride=(2000, 1, 50)))\n%p = constant_pad_nd(%x, [2, 2], 0.5)\n"
+         "%y = mul.Tensor(%p, %p)\nreturn %y\n"),
     };
     (void)state;
     for (size_t i = 0; i < countof(forms); i++) {

@@ -32,8 +32,8 @@ static void paddings_of_paddings(void **state) {
         "%x = input(T([3, 4], c64))\n%a = constant_pad_nd(%x, [1, 1], (1+1j))\n%b = constant_pad_nd(%a, [1, 1], (1+1j))\nreturn %b\n",
         "%x = input(T([3, 4], f32))\n%a = constant_pad_nd(%x, [1, 1], 1.0)\n%b = constant_pad_nd(%a, [1, 1], 2.0)\nreturn %b\n",
         "%x = input(T([3, 4], i64))\n%a = constant_pad_nd(%x, [1, 1], 7)\n%b = constant_pad_nd(%a, [0, 2, 1, 1], 7)\nreturn %b\n",
-        "%x = input(T([3, 4], f32))\n%a = constant_pad_nd(%x, [1, 1], 0.0)\n%b = constant_pad_nd(%a, [1, 1], -0.0)\n"
-        "%c = reciprocal(%b)\nreturn %c\n",
+        ("%x = input(T([3, 4], f32))\n%a = constant_pad_nd(%x, [1, 1], 0.0)\n%b = constant_pad_nd(%a, [1, 1], -0.0)\n"
+         "%c = reciprocal(%b)\nreturn %c\n"),
     };
     for (size_t f = 0; f < countof(forms); f++) {
         char source[CASE_SOURCE_BYTES];

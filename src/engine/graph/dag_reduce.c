@@ -491,5 +491,5 @@ val v_scan(dag *g, reduction how, val x, int dim) {
                                      .sizes = n.sizes,
                                      .n_sources = 1,
                                      .sources = &x,
-                                     .reduce = {how, (uint64_t)1 << dim}});
+                                     .reduce = {.how = how, .dims = (uint64_t)1 << dim}});
 }

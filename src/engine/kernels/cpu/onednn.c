@@ -509,7 +509,7 @@ static void drop_handles(conv_handles *h) {
     dnnl_primitive_desc_destroy(h->pd);
     dnnl_primitive_desc_destroy(h->hint);
     dnnl_primitive_attr_destroy(h->attributes);
-    *h = (conv_handles){NULL};
+    *h = (conv_handles){NULL, NULL, NULL};
 }
 
 /* sides: the layouts that the caller's tensors are described with. */
@@ -543,7 +543,7 @@ static status conv_build(const onednn_conv *s, arena *memory, onednn *o, conv_ha
 
 status onednn_conv_prepare(const onednn_conv *shape, arena *memory, onednn **out, error *err) {
     onednn *o = NULL;
-    conv_handles h = {NULL};
+    conv_handles h = {NULL, NULL, NULL};
     const threads_hold hold = threads_hold_begin();
     status result = start(&o, err);
     if (result == ASSAY_OK) {

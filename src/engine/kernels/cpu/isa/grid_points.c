@@ -34,7 +34,7 @@ INLINE float position_of(const limits *a, float coordinate) {
 
 INLINE float slope_of(const limits *a, float coordinate) {
     float at = unnormalised(a, coordinate);
-    return (at > a->first) & (at < a->last) ? a->axis.per_unit : 0;
+    return ((at > a->first) & (at < a->last)) ? a->axis.per_unit : 0;
 }
 
 /* x rounded to the nearest, half to even. */

@@ -8,8 +8,9 @@
 #include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/pointwise.h"
 
-/* Inlining is what turns the function pointer into straight code, so it is not left to the compiler's taste. */
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+/* Inlining is what turns the function pointer into straight code, so it is not left to the compiler's taste. Some instruction sets
+   have no use for some of them, of which clang would tell. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline, unused))
 
 /* Results for `streams` are made a few lines at a time and stored past the caches at once, so that reading, computing and
    writing go on side by side: in turns of 2 KiB they took up to half as long again (Sapphire Rapids, 2026-11). */

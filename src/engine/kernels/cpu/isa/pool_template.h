@@ -118,7 +118,7 @@ static inline void NAME(take_larger)(const TYPE *restrict from, const INDEX *res
         TYPE value = from[j * stride], old = best[j];
         INDEX here = from_at[j * stride], there = at[j];
         bool takes = (value > old) | ((value == old) & (here < there)) |
-                     (NAME(is_nan)(value) & (!NAME(is_nan)(old) | (here > there)));
+                     ((int)NAME(is_nan)(value) & (!NAME(is_nan)(old) | (here > there)));
         best[j] = takes ? value : old;
         at[j] = takes ? here : there;
     }

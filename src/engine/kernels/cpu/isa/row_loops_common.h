@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The row loops that numbers of every computing type have. The file that includes this first defines
      value  the computing type,        wide    what its sums run up in (double or int64_t),
+     VALUE_BYTES  its size,
      WIDE   the row_wide member,       place_t the type of places kept by columns,
      ADD    a sum that may not overflow into undefined behaviour, PACK_ADD the same of packs,
      PACK_WRAPS  where packs must not be added up by +,
@@ -41,6 +42,7 @@ static inline value size_of_value(value x) {
 /* A register of numbers. */
 typedef value pack __attribute__((vector_size(REGISTER_BYTES)));
 enum { PACK = REGISTER_BYTES / sizeof(value) };
+_Static_assert(sizeof(value) == VALUE_BYTES, "value has VALUE_BYTES bytes");
 
 static inline pack pack_at(const value *x) {
     pack p;

@@ -8,6 +8,7 @@ typedef float value;
 typedef double wide;
 typedef int32_t place_t;
 #define ROW_HALVES 1 /* rows of f16 and bf16 are read and written by some loops themselves */
+#define VALUE_BYTES 4
 #define WIDE f
 #define PLACE place_of_float
 #define SCAN scan_floats

@@ -6,6 +6,7 @@
 typedef double value;
 typedef double wide;
 typedef int64_t place_t;
+#define VALUE_BYTES 8
 #define WIDE f
 #define PLACE place_of_extreme
 #define SCAN scan

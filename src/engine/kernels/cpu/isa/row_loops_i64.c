@@ -7,6 +7,7 @@
 typedef int64_t value;
 typedef int64_t wide;
 typedef int64_t place_t;
+#define VALUE_BYTES 8
 #define WIDE i
 #define PLACE place_of_extreme
 #define SCAN scan

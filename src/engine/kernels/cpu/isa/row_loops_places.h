@@ -165,7 +165,7 @@ static inline __attribute__((always_inline)) lanes_f32 lanes_most(lanes_f32 a, l
 /* The most of a's neighbours, and of b's. */
 static inline __attribute__((always_inline)) lanes_f32 lanes_pairs(lanes_f32 a, lanes_f32 b, bool smallest) {
     _Static_assert((int)LANES == (int)PACK, "a pack is as many lanes");
-    return lanes_most((lanes_f32)pack_alternate((pack)a, (pack)b, 0), (lanes_f32)pack_alternate((pack)a, (pack)b, 1), smallest);
+    return lanes_most((lanes_f32)pack_firsts((pack)a, (pack)b), (lanes_f32)pack_seconds((pack)a, (pack)b), smallest);
 }
 
 /* The most of each of LANES packs: two to one until one is left, as row_loops_short.h does for sums, and without loops as there. */

@@ -6,24 +6,40 @@
 /* The longest row that goes this way. */
 enum { SHORT_MOST = 16 * PACK };
 
-/* Places of numbers in two packs. */
-typedef __typeof__(__builtin_choose_expr(sizeof(value) == sizeof(int32_t), (int32_t)0, (int64_t)0)) pack_place;
-typedef pack_place pack_places __attribute__((vector_size(REGISTER_BYTES)));
+/* Places of numbers in two packs, as many as a pack has: every second one from `at` on, and each one from `at` on twice. gcc and clang both
+   take them as constants only. */
+#define SECONDS_2(at) (at), (at) + 2
+#define SECONDS_4(at) SECONDS_2(at), SECONDS_2((at) + 4)
+#define SECONDS_8(at) SECONDS_4(at), SECONDS_4((at) + 8)
+#define TWICE_2(at) (at), (at)
+#define TWICE_4(at) TWICE_2(at), TWICE_2((at) + 1)
+#define TWICE_8(at) TWICE_4(at), TWICE_4((at) + 2)
+#if REGISTER_BYTES / VALUE_BYTES == 2
+#define SECONDS(at) SECONDS_2(at)
+#define TWICE(at) TWICE_2(at)
+#elif REGISTER_BYTES / VALUE_BYTES == 4
+#define SECONDS(at) SECONDS_4(at)
+#define TWICE(at) TWICE_4(at)
+#elif REGISTER_BYTES / VALUE_BYTES == 8
+#define SECONDS(at) SECONDS_8(at)
+#define TWICE(at) TWICE_8(at)
+#else
+#define SECONDS(at) SECONDS_8(at), SECONDS_8((at) + 16)
+#define TWICE(at) TWICE_8(at), TWICE_8((at) + 4)
+#endif
 
 /* Of a's numbers, and then of b's, every second one, from the first or from the second on. */
-static inline __attribute__((always_inline)) pack pack_alternate(pack a, pack b, int from) {
-    pack_place place[PACK];
-    pack_places places;
-    for (int i = 0; i < PACK; i++) {
-        place[i] = 2 * i + from;
-    }
-    memcpy(&places, place, sizeof places);
-    return __builtin_shuffle(a, b, places);
+static inline __attribute__((always_inline)) pack pack_firsts(pack a, pack b) {
+    return __builtin_shufflevector(a, b, SECONDS(0));
+}
+
+static inline __attribute__((always_inline)) pack pack_seconds(pack a, pack b) {
+    return __builtin_shufflevector(a, b, SECONDS(1));
 }
 
 /* The sums of a's neighbours, and of b's. */
 static inline __attribute__((always_inline)) pack pack_pairs(pack a, pack b) {
-    return pack_alternate(a, b, 0) + pack_alternate(a, b, 1);
+    return pack_firsts(a, b) + pack_seconds(a, b);
 }
 
 /* What a row holds: so many packs, the last of which may not be a whole one; or a pack, be there what may. */
@@ -39,16 +55,13 @@ typedef enum short_length { SHORT_WHOLE, SHORT_ONE, SHORT_TWO, SHORT_THREE, SHOR
 /* What each number of a pack is taken less: c[0], or, where a pack has `parts` rows, the first of c for the first row's and so on; c has PACK
    numbers then. */
 static inline __attribute__((always_inline)) pack pack_of_parts(const value *c, int parts) {
-    pack_place part[PACK];
-    pack_places places;
     if (parts == 1) {
         return (pack){0} + c[0];
     }
-    for (int i = 0; i < PACK; i++) {
-        part[i] = i * parts / PACK;
-    }
-    memcpy(&places, part, sizeof places);
-    return __builtin_shuffle(pack_at(c), places);
+    pack p = pack_at(c);
+    p = parts <= PACK / 2 ? __builtin_shufflevector(p, p, TWICE(0)) : p; /* no loop: see below */
+    p = parts <= PACK / 4 ? __builtin_shufflevector(p, p, TWICE(0)) : p;
+    return parts <= PACK / 8 ? __builtin_shufflevector(p, p, TWICE(0)) : p;
 }
 
 /* A row's numbers, less c unless that is NULL, as f has them, added up place by place. Or those of several rows that a pack holds. */
