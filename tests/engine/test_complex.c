@@ -25,8 +25,8 @@ static void make_pairs(kit *k, dtype t, const double *from, tensor **x, tensor *
 }
 
 static void test_odd_numbers(void **state) {
-    static const char *const of_one[] = {"reciprocal", "abs", "sgn", "logical_not", "isnan", "isinf"};
-    static const char *const of_two[] = {"div.Tensor", "eq.Tensor"}, *const gradients[] = {"tanh_backward", "sigmoid_backward"};
+    static const char *const of_one[] = {"reciprocal", "rsqrt", "abs", "sgn", "logical_not", "isnan", "isinf"};
+    static const char *const of_two[] = {"mul.Tensor", "div.Tensor", "eq.Tensor"}, *const gradients[] = {"tanh_backward", "sigmoid_backward", "silu_backward"};
     static const dtype types[] = {ASSAY_C64, ASSAY_C128};
     for (size_t t = 0; t < countof(types); t++) {
         tensor *x, *y;

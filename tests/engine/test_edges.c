@@ -165,6 +165,16 @@ static const taken_program taken[] = {
     {TWOS("c64") "%n = mul.Scalar(%x, nan)\n%r = pow.Tensor_Scalar(%n, 0)\n", 3, {1, 1, 1}},
     {TWOS("c128") "%n = mul.Scalar(%x, 0)\n%r = pow.Tensor_Scalar(%n, 0.0)\n", 3, {1, 1, 1}},
     {TWOS("c64") "%n = mul.Scalar(%x, inf)\n%r = pow.Scalar(1, %n)\n", 3, {1, 1, 1}},
+    /* by parts: C's own products and quotients are infinite, and 0 */
+    {TWOS("c64") "%n = mul.Scalar(%x, (nan+infj))\n%r = isinf(%n)\n", 3, {0, 0, 0}},
+    {TWOS("c128") "%n = mul.Scalar(%x, (nan+infj))\n%r = isinf(%n)\n", 3, {0, 0, 0}},
+    {TWOS("c64") "%n = add.Tensor(%x, %x, alpha=(nan+infj))\n%r = isinf(%n)\n", 3, {0, 0, 0}},
+    {TWOS("c128") "%n = addcmul(%x, %x, %x, value=(nan+infj))\n%r = isinf(%n)\n", 3, {0, 0, 0}},
+    {TWOS("c64") "%y = view(%x, [3, 1])\n%z = view(%x, [1, 3])\n%n = addmm(%z, %y, %z, alpha=(nan+infj))\n%r = isinf(%n)\n", 3, {0, 0, 0}},
+    {TWOS("c64") "%n = div.Scalar(%x, (inf+infj))\n%r = isnan(%n)\n", 3, {1, 1, 1}},
+    {TWOS("c128") "%n = div.Scalar(%x, (inf+infj))\n%r = isnan(%n)\n", 3, {1, 1, 1}},
+    {TWOS("c64") "%y = add.Scalar(%x, (inf+infj))\n%n = reciprocal(%y)\n%r = isnan(%n)\n", 3, {1, 1, 1}},
+    {TWOS("c128") "%y = add.Scalar(%x, (inf+infj))\n%n = rsqrt(%y)\n%r = isnan(%n)\n", 3, {1, 1, 1}},
     /* by running statistics a gradient does not hang on what was normed; by rows, short ones and columns */
     {RUNNING_GRADIENT("3, 2, 400", "f32", "") "%r = select.int(%d, 2, 0)\n", 2, {1, 1}},
     {RUNNING_GRADIENT("3, 2, 4", "f64", "") "%r = select.int(%d, 2, 0)\n", 2, {1, 1}},

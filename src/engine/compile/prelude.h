@@ -348,6 +348,32 @@ VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int6
     memcpy(to + 1, rest, 63 * sizeof *rest);
 }
 
+/* Complex products and quotients by parts, as ATen has them: C's own look for infinities among what comes out as NaN (base/complex_parts.h
+   says more). */
+VECTOR_INLINE float _Complex product_c64(float _Complex x, float _Complex y) {
+    const float a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y;
+    return __builtin_complex(a * c - b * d, a * d + b * c);
+}
+
+VECTOR_INLINE double _Complex product_c128(double _Complex x, double _Complex y) {
+    const double a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y;
+    return __builtin_complex(a * c - b * d, a * d + b * c);
+}
+
+VECTOR_INLINE double _Complex quotient_c128(double _Complex x, double _Complex y) {
+    const double a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y;
+    const int by_real = __builtin_fabs(c) >= __builtin_fabs(d);
+    const double larger = by_real ? c : d, smaller = by_real ? d : c, u = by_real ? a : b, v = by_real ? b : a;
+    const double ratio = smaller / larger, scale = 1 / (larger + smaller * ratio);
+    const double re = (u + v * ratio) * scale, im = (v - u * ratio) * scale;
+    const int by_zero = (c == 0) & (d == 0);
+    return __builtin_complex(by_zero ? a / __builtin_fabs(c) : re, by_zero ? b / __builtin_fabs(d) : by_real ? im : -im);
+}
+
+VECTOR_INLINE float _Complex quotient_c64(float _Complex x, float _Complex y) {
+    return (float _Complex)quotient_c128(x, y);
+}
+
 /* In double no square is too large or too small, and the root needs no call. */
 VECTOR_INLINE float _Complex sign_c64(float _Complex x) {
     const double a = __real__ x, b = __imag__ x, square = a * a + b * b, factor = square == 0 ? 0 : 1 / __builtin_sqrt(square);

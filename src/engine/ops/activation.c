@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Activation functions; their backwards lie in activation_backward.c. */
 #include "engine/graph/dag.h"
+#include "base/complex_parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/pointwise.h"
 
@@ -48,7 +49,7 @@ static double sigmoid(const double *x, const op_call *call) {
 
 static double complex sigmoid_complex(const double complex *x, const op_call *call) {
     (void)call;
-    return 1 / (1 + cexp(-x[0]));
+    return complex_quotient(1, 1 + cexp(-x[0]));
 }
 
 static double silu(const double *x, const op_call *call) {
@@ -58,7 +59,7 @@ static double silu(const double *x, const op_call *call) {
 
 static double complex silu_complex(const double complex *x, const op_call *call) {
     (void)call;
-    return x[0] / (1 + cexp(-x[0]));
+    return complex_quotient(x[0], 1 + cexp(-x[0]));
 }
 
 static double tanh_real(const double *x, const op_call *call) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of the activation functions, as ATen's backward operators. */
 #include "engine/graph/dag.h"
+#include "base/complex_parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
@@ -71,8 +72,8 @@ static double silu_backward(const double *x, const op_call *call) {
 /* ATen's complex silu_backward takes no conjugate, unlike the two below. */
 static double complex silu_backward_complex(const double complex *x, const op_call *call) {
     (void)call;
-    double complex s = 1 / (1 + cexp(-x[1]));
-    return x[0] * s * (1 + x[1] * (1 - s));
+    double complex s = complex_quotient(1, 1 + cexp(-x[1]));
+    return complex_product(complex_product(x[0], s), 1 + complex_product(x[1], 1 - s));
 }
 
 static double sigmoid_backward(const double *x, const op_call *call) {
@@ -82,7 +83,7 @@ static double sigmoid_backward(const double *x, const op_call *call) {
 
 static double complex sigmoid_backward_complex(const double complex *x, const op_call *call) {
     (void)call;
-    return x[0] * conj((1 - x[1]) * x[1]);
+    return complex_product(x[0], conj(complex_product(1 - x[1], x[1])));
 }
 
 static double tanh_backward(const double *x, const op_call *call) {
@@ -92,7 +93,7 @@ static double tanh_backward(const double *x, const op_call *call) {
 
 static double complex tanh_backward_complex(const double complex *x, const op_call *call) {
     (void)call;
-    return x[0] * conj(1 - x[1] * x[1]);
+    return complex_product(x[0], conj(1 - complex_product(x[1], x[1])));
 }
 
 /* elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise sums and products. */
 #include "engine/graph/dag.h"
+#include "base/complex_parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/pointwise.h"
 
@@ -42,7 +43,7 @@ static int64_t add_int(const int64_t *x, const op_call *call) {
 
 /* x by a scale. One leaves it as it is: a product by 1 + 0i makes NaN beside what is infinite (docs/accuracy.md). */
 static double complex scaled_complex(number by, double complex x) {
-    return by.f == 1 && by.im == 0 ? x : as_complex(by) * x;
+    return by.f == 1 && by.im == 0 ? x : complex_product(as_complex(by), x);
 }
 
 static double complex add_complex(const double complex *x, const op_call *call) {
@@ -85,7 +86,7 @@ static int64_t mul_int(const int64_t *x, const op_call *call) {
 
 static double complex mul_complex(const double complex *x, const op_call *call) {
     (void)call;
-    return x[0] * x[1];
+    return complex_product(x[0], x[1]);
 }
 
 /* addcmul(self, tensor1, tensor2, value) = self + value * tensor1 * tensor2 */
@@ -99,7 +100,7 @@ static int64_t addcmul_int(const int64_t *x, const op_call *call) {
 }
 
 static double complex addcmul_complex(const double complex *x, const op_call *call) {
-    return x[0] + as_complex(call_number(call, 3)) * x[1] * x[2];
+    return x[0] + complex_product(complex_product(as_complex(call_number(call, 3)), x[1]), x[2]);
 }
 
 /* ATen's alpha_check: an integer result cannot be scaled by a fraction, and only truths by a truth. */

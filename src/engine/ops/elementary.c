@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise elementary functions: exponentials, logarithms, roots, powers, trigonometry, rounding. */
 #include "engine/graph/dag.h"
+#include "base/complex_parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
@@ -44,7 +45,7 @@ static double rsqrt_real(const double *x, const op_call *call) {
 
 static double complex rsqrt_complex(const double complex *x, const op_call *call) {
     (void)call;
-    return 1 / csqrt(x[0]);
+    return complex_quotient(1, csqrt(x[0]));
 }
 
 static double sin_real(const double *x, const op_call *call) {

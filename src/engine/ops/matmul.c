@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products. Shapes: M rows of self, N columns of mat2, K summed over, B batches. */
 #include "engine/graph/dag.h"
+#include "base/complex_parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reference.h"
 
@@ -212,6 +213,11 @@ static number scale_of_product(const op_call *call) {
     return a->sizes[a->ndim - 1] > 0 ? call_number(call, 4) : number_of_int(0);
 }
 
+/* x by a scale. One leaves it as it is (docs/accuracy.md). */
+static double complex scaled_complex(double complex by, double complex x) {
+    return by == 1 ? x : complex_product(by, x);
+}
+
 static double complex sum_complex(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     const tensor *self = call_tensor(ctx->call, 0);
     number beta = call_number(ctx->call, 3), alpha = scale_of_product(ctx->call);
@@ -219,9 +225,9 @@ static double complex sum_complex(ref_ctx *ctx, int out, int64_t flat, double *n
     double complex scale = complex_of((const double[]){alpha.f, alpha.im});
     double complex weight = complex_of((const double[]){beta.f, beta.im});
     double squares = 0;
-    double complex product = scale * product_complex(ctx, 1, flat, &squares);
+    double complex product = scaled_complex(scale, product_complex(ctx, 1, flat, &squares));
     const double *s = weight != 0 ? ref_real(ctx, 0) : NULL;
-    double complex summand = s != NULL ? weight * complex_of(s + 2 * at) : 0;
+    double complex summand = s != NULL ? scaled_complex(weight, complex_of(s + 2 * at)) : 0;
     *norm += cabs(scale) * cabs(scale) * squares + cabs(summand) * cabs(summand);
     return summand + product;
 }

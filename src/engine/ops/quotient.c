@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise quotients and remainders. */
 #include "engine/graph/dag.h"
+#include "base/complex_parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
@@ -17,7 +18,7 @@ static double div_true(const double *x, const op_call *call) {
 
 static double complex div_complex(const double complex *x, const op_call *call) {
     (void)call;
-    return x[0] / x[1];
+    return complex_quotient(x[0], x[1]);
 }
 
 /* The quotient rounded down, from the exact remainder: a quotient rounded first could fall on the wrong side of an
@@ -144,7 +145,7 @@ static double reciprocal(const double *x, const op_call *call) {
 
 static double complex reciprocal_complex(const double complex *x, const op_call *call) {
     (void)call;
-    return 1 / x[0];
+    return complex_quotient(1, x[0]);
 }
 
 /* Divisors away from 0: a normal draw may fall so near that f16 overflows, and an integer draw may be 0 itself. */

@@ -2,6 +2,7 @@
 /* Complex products: of [re; im] of a and [re | im] of b one real product holds all four products of parts. */
 #include "engine/kernels/cpu/gemm_complex.h"
 
+#include "base/complex_parts.h"
 #include "device/caches.h"
 #include "engine/kernels/cpu/parallel.h"
 
@@ -162,8 +163,11 @@ static void join_share(const void *context) {
         const char *added = adds ? j->summand + (batch * s->summand[0] + row * s->summand[1]) * size : NULL;
         for (int64_t i = 0; i < s->n; i++) {
             double complex value = joined(g->part, rr, ri, ir, ii, i);
-            value = alpha == 1 ? value : value * alpha;
-            value += adds ? beta * element_load_complex(s->dtype, added + i * s->summand[2] * size) : 0;
+            value = alpha == 1 ? value : complex_product(alpha, value);
+            if (adds) {
+                const double complex summand = element_load_complex(s->dtype, added + i * s->summand[2] * size);
+                value += beta == 1 ? summand : complex_product(beta, summand);
+            }
             element_store_complex(s->dtype, to + i * s->c[2] * size, value);
         }
     }

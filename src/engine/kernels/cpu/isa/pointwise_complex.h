@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise operators on complex numbers, a template: the including file defines `part` (float or double) and
-   gathers the loops into its table. Sums and products are done in `part`, everything else in double: in straight code where that is
-   right but for infinities, else through libm. */
+   gathers the loops into its table. Sums and products are done in `part`, everything else in double. */
 
 typedef struct elem {
     part re, im;
 } elem;
 
+#include "base/complex_parts.h"
 #include "engine/kernels/cpu/isa/half.h"
 #include "engine/kernels/cpu/isa/pointwise_loops.h"
 
@@ -42,41 +42,29 @@ ALWAYS_INLINE elem cube(elem x) {
     return mul(mul(x, x), x);
 }
 
-/* What numbers in double are computed with, without a look for infinities. */
-typedef struct pair {
-    double re, im;
-} pair;
-
-ALWAYS_INLINE pair pair_of(elem x) {
-    return (pair){x.re, x.im};
+ALWAYS_INLINE complex_parts pair_of(elem x) {
+    return (complex_parts){x.re, x.im};
 }
 
-ALWAYS_INLINE elem elem_of(pair x) {
+ALWAYS_INLINE elem elem_of(complex_parts x) {
     return (elem){(part)x.re, (part)x.im};
-}
-
-ALWAYS_INLINE pair product(pair x, pair y) {
-    return (pair){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
-}
-
-ALWAYS_INLINE pair conjugate(pair x) {
-    return (pair){x.re, -x.im};
 }
 
 /* Squares of floats fit in double, of doubles do not. */
 enum { SQUARES_FIT = sizeof(part) == sizeof(float) };
 
 ALWAYS_INLINE elem divide_exact(elem x, elem y) {
-    return narrow(wide(x) / wide(y));
+    return elem_of(parts_quotient(pair_of(x), pair_of(y)));
 }
 
+/* By the divisor's square, which takes half the time where it fits: right where it makes no NaN, as it does of each infinite divisor and of 0. */
 ALWAYS_INLINE elem divide(elem x, elem y) {
     if (!SQUARES_FIT) {
         return divide_exact(x, y);
     }
-    pair over = pair_of(y), z = product(pair_of(x), conjugate(over));
+    complex_parts over = pair_of(y), z = parts_product(pair_of(x), (complex_parts){over.re, -over.im});
     double square = over.re * over.re + over.im * over.im;
-    return elem_of((pair){z.re / square, z.im / square});
+    return elem_of((complex_parts){z.re / square, z.im / square});
 }
 
 ALWAYS_INLINE elem reciprocal_exact(elem x, elem unused) {
@@ -100,7 +88,7 @@ ALWAYS_INLINE elem root(elem x) {
 }
 
 ALWAYS_INLINE elem reciprocal_root(elem x) {
-    return narrow(1 / csqrt(wide(x)));
+    return narrow(complex_quotient(1, csqrt(wide(x))));
 }
 
 ALWAYS_INLINE elem exponential(elem x) {
@@ -124,11 +112,11 @@ ALWAYS_INLINE elem tangent(elem x) {
 }
 
 ALWAYS_INLINE elem sigmoid(elem x) {
-    return narrow(1 / (1 + cexp(-wide(x))));
+    return narrow(complex_quotient(1, 1 + cexp(-wide(x))));
 }
 
 ALWAYS_INLINE elem silu(elem x) {
-    return narrow(wide(x) / (1 + cexp(-wide(x))));
+    return narrow(complex_quotient(wide(x), 1 + cexp(-wide(x))));
 }
 
 ALWAYS_INLINE elem power(elem x, elem y) {
@@ -136,21 +124,13 @@ ALWAYS_INLINE elem power(elem x, elem y) {
 }
 
 ALWAYS_INLINE elem silu_backward(elem g, elem x) {
-    double complex s = 1 / (1 + cexp(-wide(x)));
-    return narrow(wide(g) * s * (1 + wide(x) * (1 - s)));
-}
-
-ALWAYS_INLINE elem sigmoid_backward_exact(elem g, elem y) {
-    return narrow(wide(g) * conj((1 - wide(y)) * wide(y)));
+    double complex s = complex_quotient(1, 1 + cexp(-wide(x)));
+    return narrow(complex_product(complex_product(wide(g), s), 1 + complex_product(wide(x), 1 - s)));
 }
 
 ALWAYS_INLINE elem sigmoid_backward(elem g, elem y) {
     elem slope = mul((elem){1 - y.re, -y.im}, y);
     return mul(g, (elem){slope.re, -slope.im});
-}
-
-ALWAYS_INLINE elem tanh_backward_exact(elem g, elem y) {
-    return narrow(wide(g) * conj(1 - wide(y) * wide(y)));
 }
 
 ALWAYS_INLINE elem tanh_backward(elem g, elem y) {
@@ -194,8 +174,7 @@ ALWAYS_INLINE bool logical_xor(elem x, elem y) {
     return is_zero(x) != is_zero(y);
 }
 
-/* f in straight code, a block at a time; where it makes a NaN, `exact`, which knows what becomes of infinities. Of one operand, y is
-   x again. */
+/* f in straight code, a block at a time; where it makes a NaN, `exact`. Of one operand, y is x again. */
 ALWAYS_INLINE void checked(const pointwise_chunk *c, const elem *y, elem (*f)(elem x, elem y), elem (*exact)(elem x, elem y)) {
     enum { BLOCK = 64 };
     elem *out = c->out;
@@ -228,7 +207,7 @@ static void absolute_loop(const pointwise_chunk *c) {
     }
 #pragma omp simd
     for (int64_t i = 0; i < c->n; i++) {
-        pair z = pair_of(x[i]);
+        complex_parts z = pair_of(x[i]);
         bool is_endless = (fabs(z.re) == INFINITY) | (fabs(z.im) == INFINITY);
         out[i] = is_endless ? (part)INFINITY : (part)sqrt(z.re * z.re + z.im * z.im);
     }
@@ -377,11 +356,11 @@ static void silu_backward_loop(const pointwise_chunk *c) {
 }
 
 static void sigmoid_backward_loop(const pointwise_chunk *c) {
-    checked(c, c->in[1], sigmoid_backward, sigmoid_backward_exact);
+    binary(c, sigmoid_backward);
 }
 
 static void tanh_backward_loop(const pointwise_chunk *c) {
-    checked(c, c->in[1], tanh_backward, tanh_backward_exact);
+    binary(c, tanh_backward);
 }
 
 static void equal_loop(const pointwise_chunk *c) {
