@@ -202,7 +202,7 @@ class Outputs(Case):
         graph = "graph relu\n%x = input(T([3], f32))\n%y = neg(%x)\nreturn %y\n"
         self.write("neg it.graph", graph)
         self.write("relu.graph", graph.replace("neg", "relu"))
-        records = self.records("--inputs", "model.txt", "--inputs", ".", *REFERENCE, "--op", "relu")
+        records = self.records("--inputs", ".", *REFERENCE, "--op", "relu")
         self.assertEqual([r["operator"] for r in records], ["aten.relu.default"] * 2 + ["relu"] * 2)
         for record in records:
             again = records_of(self.run_assay(*shlex.split(record["repro"])[1:], "--jsonl", "-").stdout)
