@@ -184,6 +184,19 @@ static status cat_infer(const op_call *call, outputs *out, error *err) {
     return init_joined(t, items, n, first->ndim, sizes, err);
 }
 
+/* Where each item ends along the dimension. NULL when memory is out. */
+static const int64_t *cat_ends(ref_ctx *ctx, tensor **items, int n, int dim) {
+    if (ctx->scratch == NULL) {
+        int64_t *ends = ref_make(ctx, (size_t)n, sizeof *ends), at = 0;
+        for (int i = 0; ends != NULL && i < n; i++) {
+            at += cat_skips(items[i]) ? 0 : items[i]->sizes[dim];
+            ends[i] = at;
+        }
+        ctx->scratch = ends;
+    }
+    return ctx->scratch;
+}
+
 static int64_t cat_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
     const tensor *t = &ctx->out->items[out];
     int64_t index[TENSOR_MAX_DIMS];
@@ -191,15 +204,22 @@ static int64_t cat_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_ter
     tensor **items = call_tensors(ctx->call, 0, &n);
     (void)k;
     dim = dim < 0 ? dim + t->ndim : dim;
-    sizes_unravel(t->ndim, t->sizes, flat, index);
-    for (int i = 0; i < n; i++) {
-        int64_t length = cat_skips(items[i]) ? 0 : items[i]->sizes[dim];
-        if (index[dim] < length) {
-            ref_take(term, items[i], sizes_ravel(t->ndim, items[i]->sizes, index));
-            break;
-        }
-        index[dim] -= length;
+    const int64_t *ends = cat_ends(ctx, items, n, dim);
+    if (ends == NULL) {
+        return 1;
     }
+    sizes_unravel(t->ndim, t->sizes, flat, index);
+    int from = 0; /* the first item that ends behind it is at or behind `from`, and at or before `last` */
+    for (int last = n - 1; from < last;) {
+        const int middle = from + (last - from) / 2;
+        if (ends[middle] > index[dim]) {
+            last = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    index[dim] -= from > 0 ? ends[from - 1] : 0;
+    ref_take(term, items[from], sizes_ravel(t->ndim, items[from]->sizes, index));
     return 1;
 }
 
