@@ -77,11 +77,26 @@ static void test_conversions(void **state) {
     }
 }
 
+/* A number of no dimensions is as narrow as what it meets: 0 in c64. */
+static void test_numbers_beyond_the_type(void **state) {
+    static const double far[] = {1e-300, -1e300};
+    tensor *x = kit_tensor(*state, ASSAY_C64, 1, (const int64_t[]){3}, NULL), *y = kit_tensor(*state, ASSAY_C128, 0, NULL, NULL);
+    for (int i = 0; i < 3; i++) {
+        element_store_complex(ASSAY_C64, tensor_data(x) + (size_t)i * dtype_size(ASSAY_C64), CMPLX(i + 1, 2 - i));
+    }
+    for (size_t i = 0; i < countof(far); i++) {
+        element_store_complex(ASSAY_C128, tensor_data(y), CMPLX(far[i], far[i]));
+        kit_check(*state, "div.Tensor", (const arg[]){arg_tensor(x), arg_tensor(y)}, 2);
+        kit_check(*state, "add.Tensor", (const arg[]){arg_tensor(x), arg_tensor(y)}, 2);
+    }
+}
+
 int main(void) {
     static uint64_t seed = 31;
     const struct CMUnitTest tests[] = {
         KIT_TEST(test_odd_numbers, &seed),
         KIT_TEST(test_ends_of_the_range, &seed),
+        KIT_TEST(test_numbers_beyond_the_type, &seed),
         KIT_TEST(test_conversions, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,13 +360,18 @@ typedef struct operand_values {
     double complex z[POINTWISE_MAX_OPERANDS + POINTWISE_MAX_NUMBERS];
 } operand_values;
 
+/* As the parts of the type computed in, where that is complex. */
+static double complex rounded_parts(const pointwise *p, double complex value) {
+    const dtype part = dtype_is_complex(p->compute) ? dtype_accumulator(dtype_real(p->compute)) : ASSAY_F64;
+    return CMPLX(rounded_to(part, creal(value)), rounded_to(part, cimag(value)));
+}
+
 static void set_numbers(const op_row *row, const pointwise *p, operand_values *v) {
     for (int k = 0; k < p->n_numbers; k++) {
         const number *own = &p->numbers[k];
         v->x[p->n + k] = rounded_number(row, p, own->f);
         v->n[p->n + k] = pointwise_integer(row, p, own->i);
-        const dtype part = dtype_is_complex(p->compute) ? dtype_accumulator(dtype_real(p->compute)) : ASSAY_F64;
-        v->z[p->n + k] = CMPLX(rounded_to(part, own->f), rounded_to(part, own->im));
+        v->z[p->n + k] = rounded_parts(p, CMPLX(own->f, own->im));
     }
 }
 
@@ -378,7 +383,8 @@ static void load_operands(const op_row *row, const pointwise *p, const operand_v
         if (style == STYLE_INT) {
             v->n[k] = pointwise_integer(row, p, element_load_int(t->dtype, at));
         } else if (style == STYLE_COMPLEX) {
-            v->z[k] = element_load_complex(t->dtype, at);
+            const double complex value = element_load_complex(t->dtype, at);
+            v->z[k] = t->ndim == 0 && t->dtype != p->compute ? rounded_parts(p, value) : value;
         } else {
             double value = element_load(t->dtype, at);
             const bool is_cast = dtype_category_of(t->dtype) == CATEGORY_INTEGRAL && dtype_is_floating(p->compute);
