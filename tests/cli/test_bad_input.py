@@ -52,6 +52,23 @@ class BadInput(Case):
                 if name:
                     self.assertIn("names.txt:1:11: ", done.stderr)
 
+    def test_valid_but_for_channels_last(self):
+        """No error of the file: what the option's layout alone rules out is not served."""
+        valid = "Operator: aten._unsafe_view.default\ncnt: 1, ((T([2, 4, 3, 5], f32), [2, 60]), {})\ncnt: 1, ((T([2, 1, 3, 5], f32), [30]), {})\n"
+        path = self.write("views.txt", valid)
+        self.assertEqual([r["status"] for r in self.records("--inputs", path)], ["ok", "ok"])
+        view, other = self.records("--inputs", path, "--channels-last")
+        self.assertEqual((view["status"], other["status"]), ("unsupported", "ok"))
+        self.assertTrue(view["reason"].startswith("laid out by --channels-last, not as recorded: _unsafe_view.default: f32[2, 4, 3, 5]"), view["reason"])
+        self.assertIn("    cannot be measured: laid out by --channels-last", self.operators("--inputs", path, "--channels-last", "--dry-run").stdout)
+        graph = self.write("view.graph", "graph view\n%x = input(T([2, 4, 3, 5], f32))\n%y = view(%x, [2, 60])\nreturn %y\n")
+        record, = self.records("--inputs", graph, "--channels-last")
+        self.assertEqual(record["status"], "unsupported")
+        wrong = self.write("wrong.txt", valid.replace("60", "61"))
+        view, _ = self.records("--inputs", wrong, "--channels-last", code=1)
+        self.assertEqual(view["status"], "failed")
+        self.assertIn("wrong.txt:2:", view["reason"])
+
     def test_lines_that_cannot_be_read(self):
         for line, position in READER:
             with self.subTest(line=line[:60]):

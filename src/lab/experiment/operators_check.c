@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "lab/experiment/repro.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The nearest name as a recording would have it. */
@@ -21,6 +22,26 @@ status point_read(arena *memory, const op_table *table, const operators_options 
     }
     const bind_options bind = {.dtype = repro_dtype(o, what->in), .channels_last = o->bind.channels_last};
     return workload_read(memory, table, what->o, what->in, &bind, out, err);
+}
+
+/* Whether shapes go together with tensors laid out as they were recorded. */
+static bool is_valid_as_recorded(arena *memory, const op_table *table, const operators_options *o, const operators_point *what) {
+    operators_options plain = *o;
+    workload work = {0};
+    plain.bind.channels_last = false;
+    outputs_init(&work.inferred);
+    status result = point_read(memory, table, &plain, what, &work, NULL);
+    result = result == ASSAY_OK ? workload_check(&work, 1, false, (memory_limit){INFINITY, ""}, NULL) : result;
+    workload_clear(&work);
+    return result == ASSAY_OK;
+}
+
+status point_blame(arena *memory, const op_table *table, const operators_options *o, const operators_point *what, status result, error *err) {
+    if (result != ASSAY_INVALID || !o->bind.channels_last || !is_valid_as_recorded(memory, table, o, what)) {
+        return result;
+    }
+    err->line = 0; /* what stands there is right */
+    return fail_within(err, ASSAY_UNSUPPORTED, "laid out by --channels-last, not as recorded");
 }
 
 const char *point_reason(arena *memory, const operators_point *what, const error *err) {
@@ -41,6 +62,7 @@ status operators_check(arena *memory, const op_table *table, const operators_opt
     }
     workload_clear(&work);
     if (result != ASSAY_OK) {
+        result = point_blame(memory, table, o, what, result, &err);
         const char *placed = point_reason(memory, what, &err);
         const char *kept = arena_text(memory, placed, strlen(placed));
         *reason = kept != NULL ? kept : "there is no memory to say why";

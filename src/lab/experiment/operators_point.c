@@ -418,6 +418,7 @@ static status run_stages(point *p, error *err) {
     profile_span(p->context->profile, "user_annotation", "make inputs", from, NULL, 0);
     profile_memory(p->context->profile);
     if (made != ASSAY_OK) {
+        made = point_blame(p->memory, p->context->table, p->context->options, p->what, made, &reason);
         verdict_for_all(p, made == ASSAY_TOO_LARGE ? RECORD_SKIPPED : status_of(made), point_reason(p->memory, p->what, &reason));
         return ASSAY_OK;
     }
