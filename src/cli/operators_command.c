@@ -6,6 +6,7 @@
 #include "engine/backend/backend.h"
 #include "lab/experiment/suites.h"
 #include "lab/experiment/torch_plugin.h"
+#include "lab/experiment/workload.h"
 
 #include <string.h>
 
@@ -240,7 +241,7 @@ static const cli_option rows[] = {
                          "before --precision's quarter of a second; with --cache cold each run is a sample, and this has no effect", take_min_time},
     {"--sample-timeout", "S", "seconds that one stage of one input may take (60)", take_timeout},
     {"--max-memory", "BYTES", "skip inputs that need more: 500MB, 8GiB; K, M, G are powers of 1000 and KiB, MiB, GiB of 1024, "
-                             "in large or small letters (80% of what is free)", take_max_memory},
+                             "in large or small letters (80% of what is free, or of what ulimit leaves)", take_max_memory},
     {"--accuracy-checking", NULL, "check every result against the reference (default)", take_checking},
     {"--no-accuracy-checking", NULL, "do not", take_no_checking},
     {"--channels-last", NULL, "lay out tensors of 4 dimensions NHWC", take_channels_last},
@@ -313,7 +314,7 @@ status operators_command_complete(operators_command *o, const machine_facts *m, 
     }
     o->run.threads = o->run.threads > 0 ? o->run.threads : machine_threads(m);
     if (o->run.max_memory_bytes == 0) {
-        o->run.max_memory_bytes = machine_most_tensor_bytes(m);
+        o->run.max_memory_bytes = memory_limit_of(m).bytes;
     }
     if (o->run.min_time_s < 0) { /* not given; a trace need not show a call ten thousand times */
         o->run.min_time_s = o->run.profile_directory != NULL ? 0 : DEFAULT_MIN_TIME_S;

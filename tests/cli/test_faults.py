@@ -4,6 +4,7 @@ interrupt in the middle."""
 import csv
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -250,6 +251,25 @@ class Faults(Case):
         self.assertEqual([r["status"] for r in records], ["ok", "ok", "skipped"])
         self.assertRegex(records[2]["reason"], r"needs about \d+ bytes")
         self.assertGreater(int(records[2]["reason"].split("about ")[1].split()[0]), 2 * 64 << 20)
+
+    def test_limits_of_the_process(self):
+        """--max-memory is what a limit of the process leaves, and what the system does not give although it may be asked for is skipped."""
+        if SANITIZER:
+            self.skipTest("no limit of memory holds under a sanitizer")
+        inputs = self.write("large.txt", RELU + "cnt: 1, ((T([256, 1024, 1024], f32),), {})\n")
+        for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+            for arguments, reason in (([], r"needs about \d+ bytes .* the limit is [1-9][0-9.]* [MG]i?B "),
+                                      (["--max-memory", "1TB"], "no memory for a tensor of 1073741824 bytes")):
+                if limit == resource.RLIMIT_DATA and arguments:
+                    continue # a worker has one of its own
+                with self.subTest(limit=limit, arguments=arguments):
+                    run = self.start("--inputs", inputs, *REFERENCE, "--threads", "2", "--jsonl", "-", *arguments,
+                                     preexec_fn=lambda: resource.setrlimit(limit, (800 << 20, resource.RLIM_INFINITY)))
+                    out, said = run.communicate(timeout=100)
+                    records = records_of(out.decode())
+                    self.assertEqual([r["status"] for r in records], ["ok", "ok", "skipped"], said)
+                    self.assertRegex(records[2]["reason"], reason)
+                    self.assertEqual(run.returncode, 0)
 
     def test_need_of_small_inputs(self):
         """What checking takes goes with their size."""

@@ -72,6 +72,11 @@ static record_status status_of(status code) {
                                                                 : RECORD_FAILED;
 }
 
+/* Of inputs, results and what is expected of them, before a backend has had them: those for which there is no memory do not fit. */
+static record_status unmade_status(status code) {
+    return code == ASSAY_TOO_LARGE || code == ASSAY_OUT_OF_MEMORY ? RECORD_SKIPPED : status_of(code);
+}
+
 /* Work space that does not fit beside the tensors is like tensors that do not fit. */
 static void set_unprepared(arena *memory, const operators_options *o, record *r, status result, const error *why) {
     if (result != ASSAY_OUT_OF_MEMORY) {
@@ -419,7 +424,7 @@ static status run_stages(point *p, error *err) {
     profile_memory(p->context->profile);
     if (made != ASSAY_OK) {
         made = point_blame(p->memory, p->context->table, p->context->options, p->what, made, &reason);
-        verdict_for_all(p, made == ASSAY_TOO_LARGE ? RECORD_SKIPPED : status_of(made), point_reason(p->memory, p->what, &reason));
+        verdict_for_all(p, unmade_status(made), point_reason(p->memory, p->what, &reason));
         return ASSAY_OK;
     }
     save_inputs(p->context->options->save_directory, p->what, &p->work, p->context->options->seed, &p->context->progress->saved);
@@ -429,7 +434,7 @@ static status run_stages(point *p, error *err) {
         made = expect(p, &reason);
         profile_span(p->context->profile, "user_annotation", "reference", from, NULL, 0);
         if (made != ASSAY_OK) {
-            verdict_for_all(p, status_of(made), reason.message);
+            verdict_for_all(p, unmade_status(made), reason.message);
             return ASSAY_OK;
         }
     }

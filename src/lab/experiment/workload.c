@@ -7,7 +7,12 @@
 #include "lab/experiment/verify.h"
 #include "lab/measure/machine.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 status workload_read(arena *memory, const op_table *table, const op *o, const input *in, const bind_options *options,
                      workload *w, error *err) {
@@ -56,11 +61,41 @@ static double graph_bytes(const workload *w, int n_plans, bool checks) {
            (checks ? exact_bytes(&w->g) : 0);
 }
 
+/* What the process's limits leave of addresses and of data memory; infinity where there are none. */
+static double bytes_within_limits(void) {
+    enum { SIZE, DATA = 5, N_FIELDS };
+    static const struct {
+        int resource, field; /* of /proc/self/statm, in pages */
+    } limits[] = {{RLIMIT_AS, SIZE}, {RLIMIT_DATA, DATA}};
+    int64_t pages[N_FIELDS] = {0};
+    double least = INFINITY;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f != NULL) {
+        int i = 0;
+        while (i < N_FIELDS && fscanf(f, "%" SCNd64, &pages[i]) == 1) {
+            i++;
+        }
+        fclose(f);
+    }
+    for (size_t i = 0; i < countof(limits); i++) {
+        struct rlimit most;
+        if (getrlimit(limits[i].resource, &most) == 0 && most.rlim_cur != RLIM_INFINITY) {
+            least = fmin(least, fmax((double)most.rlim_cur - (double)pages[limits[i].field] * (double)sysconf(_SC_PAGESIZE), 1));
+        }
+    }
+    return least;
+}
+
+memory_limit memory_limit_of(const machine_facts *facts) {
+    const double machine = machine_most_tensor_bytes(facts), own = 0.8 * bytes_within_limits();
+    return own < machine ? (memory_limit){own, "what this process's limits leave"} : (memory_limit){machine, "what this machine has free"};
+}
+
 memory_limit memory_limit_of_machine(void) {
     arena memory = {0};
     machine_facts facts = {0};
     bool known = machine_read(&memory, "", &facts, NULL) == ASSAY_OK;
-    memory_limit most = {machine_most_tensor_bytes(known ? &facts : &(machine_facts){0}), "what this machine has free"};
+    memory_limit most = memory_limit_of(known ? &facts : &(machine_facts){0});
     arena_clear(&memory);
     return most;
 }

@@ -7,6 +7,7 @@
 #include "engine/literal/bind.h"
 #include "lab/experiment/inputs.h"
 #include "lab/experiment/pristine.h"
+#include "lab/measure/machine_facts.h"
 
 /* Zeroed is empty. The graph of a recorded call has no name. */
 /* What tensors may take, and who says so, for the message. */
@@ -15,7 +16,8 @@ typedef struct memory_limit {
     const char *from;
 } memory_limit;
 
-/* Of this machine's memory as much as is free but for a fifth. */
+/* As much as is free but for a fifth: of this machine's memory, or of what the process's own limits (RLIMIT_AS, RLIMIT_DATA) leave. */
+memory_limit memory_limit_of(const machine_facts *facts);
 memory_limit memory_limit_of_machine(void);
 
 typedef struct workload {
