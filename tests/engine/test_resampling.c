@@ -112,6 +112,57 @@ static void images_are_shared_out(void **state) {
     check_close(&k);
 }
 
+/* More points than a table has, which end within rows, and planes of more elements than points have taps. */
+static void points_in_blocks_agree(void **state) {
+    (void)state;
+    static const int64_t cases[][6] = {{2, 1, 4, 5, 270, 250}, {1, 2, 3, 4, 2, 35000}, {2, 3, 90, 110, 6, 7}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(cases) * countof(floats) * 2; i++) {
+        const int64_t *c = cases[i / 2 % countof(cases)];
+        dtype t = floats[i / 2 / countof(cases)];
+        arg x = check_tensor(&k, t, 4, c, i & 1 ? channels_last : NULL);
+        arg grid = check_tensor(&k, t, 4, (const int64_t[]){c[0], c[4], c[5], 2}, NULL);
+        arg args[] = {x, grid, {.kind = ARG_INT, .i = i & 1}, {.kind = ARG_INT, .i = 2}, a_bool(false)};
+        check_agrees(&k, "grid_sampler_2d", args, false);
+        arg grad = gradient_of(&k, "grid_sampler_2d", args, NULL), mask = {.kind = ARG_BOOLS, .n = 2, .bools = (const bool[]){i & 1, true}};
+        check_agrees(&k, "grid_sampler_2d_backward", (const arg[]){grad, x, grid, args[2], args[3], args[4], mask}, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+/* Bytes that a plan takes for itself. */
+static size_t plan_bytes(kernel_check *k, const char *name, const arg *args) {
+    op_call call = check_call(k, name, args);
+    outputs out;
+    arena memory = {0};
+    kernel_plan plan = {.call = &call, .out = &out, .memory = &memory};
+    assert_int_equal(op_infer(&call, &out, NULL), ASSAY_OK);
+    assert_int_equal(kernel_find_cpu(k->kernels, call.op)->prepare(&plan, NULL), ASSAY_OK);
+    size_t bytes = memory.used_bytes;
+    arena_clear(&memory);
+    outputs_clear(&out);
+    return bytes;
+}
+
+/* What a plan takes goes neither with a plane that a few points are of nor with the number of points. */
+static void grids_take_little(void **state) {
+    (void)state;
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(floats) * 2; i++) {
+        dtype t = floats[i / 2];
+        const int64_t large[] = {1, 2, 1500, 1400}, small[] = {1, 2, 3, 4};
+        arg x = check_tensor(&k, t, 4, i & 1 ? large : small, channels_last);
+        arg grid = check_tensor(&k, t, 4, i & 1 ? (const int64_t[]){1, 30, 30, 2} : (const int64_t[]){1, 1500, 1400, 2}, NULL);
+        arg args[] = {x, grid, {.kind = ARG_INT, .i = 0}, {.kind = ARG_INT, .i = 2}, a_bool(false)};
+        assert_true(plan_bytes(&k, "grid_sampler_2d", args) < (size_t)(i & 1 ? 1 << 20 : 24 << 20));
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
 /* All points of a grid in one place, near an edge between elements as well: what falls on few elements is a sum of many terms,
    and a position that is off by its rounding moves them all the same way. */
 static void points_in_one_place_agree(void **state) {
@@ -306,6 +357,8 @@ int main(void) {
         cmocka_unit_test(wild_coordinates),
         cmocka_unit_test(plain_images_have_no_slope),
         cmocka_unit_test(points_in_one_place_agree),
+        cmocka_unit_test(points_in_blocks_agree),
+        cmocka_unit_test(grids_take_little),
         cmocka_unit_test(grids_of_few_planes_agree),
         cmocka_unit_test(outside_is_zero),
         cmocka_unit_test(channels_inside_agree),

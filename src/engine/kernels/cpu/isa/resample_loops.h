@@ -54,16 +54,22 @@ enum { RESAMPLE_KEPT_ROWS = 4 };
    `inside`; and for each lane of RESAMPLE_KEPT_ROWS where they are kept. */
 typedef void resample_plane_fn(const resample_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work);
 
-/* The taps of each grid point of one image: `taps` per axis, [point][tap]; index -1 reads nothing. */
+/* The taps of grid points [first, first + points) of one image: `taps` per axis, [point][tap]; index -1 reads nothing. */
 typedef struct grid_table {
     int taps;
-    int64_t points;
+    int64_t first, points;
     int32_t *row, *column;
     double *row_weight, *column_weight, *row_slope, *column_slope;
 } grid_table;
 
+/* How taps find an image's plane: as it lies, dense and of the loops' own type; made so in work, all of it; or element by element, which is
+   less where there are fewer taps than elements. */
+typedef enum grid_reading { GRID_AS_IT_LIES, GRID_WHOLE, GRID_BY_ELEMENT } grid_reading;
+
 typedef struct grid_job {
     dtype dtype;
+    grid_reading reading;
+    bool sums_in_place;                  /* of a backward: in out, which is dense and of the loops' own type */
     int64_t rows, columns, out_columns;
     grid_table table;
     const char *x, *grad;                /* grad: of a backward */
@@ -71,9 +77,9 @@ typedef struct grid_job {
     int64_t x_step[4], grad_step[4], out_step[4];
 } grid_job;
 
-/* Plane c of image n. work: rows * columns * 2 + points elements of 8 bytes. */
+/* The table's points of plane c of image n. work, in elements of the loops' type: rows * columns where a plane is made whole, and points. */
 typedef void grid_plane_fn(const grid_job *job, int64_t n, int64_t c, void *work);
-/* As well adds to xy [points][2], this thread's part of the grid's gradient. */
+/* Of a table of all points. work: as many, and rows * columns for sums that have another place than out. As well adds to xy [points][2], this thread's part of the grid's gradient. */
 typedef void grid_back_fn(const grid_job *job, int64_t n, int64_t c, void *work, double *xy);
 
 /* Points of one image as the quick loops want them, for f32 with one tap or four per point: tap by tap, `points` each.

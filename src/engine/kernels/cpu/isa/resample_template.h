@@ -329,68 +329,99 @@ static void NAME(plane_kept)(const resample_job *job, int64_t n, int64_t c, int6
 }
 
 /* A plane's rows in TYPE, one behind the other: as it lies, or in buffer. */
-static const TYPE *NAME(whole_plane)(dtype t, const char *plane, const int64_t *step, int64_t rows, int64_t columns,
-                                     TYPE *buffer) {
-    if (t == OWN_DTYPE && step[3] == 1 && step[2] == columns) {
+static const TYPE *NAME(whole_plane)(const grid_job *job, const char *plane, TYPE *buffer) {
+    if (job->reading == GRID_AS_IT_LIES) {
         return (const TYPE *)plane;
     }
-    for (int64_t y = 0; y < rows; y++) {
-        NAME(load)(t, plane + y * step[2] * (int64_t)dtype_size(t), step[3], columns, buffer + y * columns);
+    for (int64_t y = 0; y < job->rows; y++) {
+        NAME(load)(job->dtype, plane + y * job->x_step[2] * (int64_t)dtype_size(job->dtype), job->x_step[3], job->columns, buffer + y * job->columns);
     }
     return buffer;
 }
 
-static void NAME(grid)(const grid_job *job, int64_t n, int64_t c, void *work) {
-    int64_t size = (int64_t)dtype_size(job->dtype), columns = job->columns;
-    TYPE *buffer = work, *out = buffer + job->rows * columns;
+/* An element of a plane: of the whole one, or of that at `at`. is_whole: a constant, so that loops are for one of them. */
+static inline TYPE NAME(grid_element)(const grid_job *job, bool is_whole, const TYPE *whole, const char *at, int64_t row, int64_t column) {
+    if (is_whole) {
+        return whole[row * job->columns + column];
+    }
+    return (TYPE)LOAD(job->dtype, at + (row * job->x_step[2] + column * job->x_step[3]) * (int64_t)dtype_size(job->dtype));
+}
+
+static inline void NAME(sample)(const grid_job *job, bool is_whole, const TYPE *whole, const char *at, TYPE *out) {
     const grid_table *t = &job->table;
-    const char *at = job->x + (n * job->x_step[0] + c * job->x_step[1]) * size;
-    const TYPE *plane = NAME(whole_plane)(job->dtype, at, job->x_step, job->rows, columns, buffer);
     for (int64_t p = 0; p < t->points; p++) {
         TYPE sum = 0;
         for (int64_t r = p * t->taps; r < (p + 1) * t->taps; r++) {
             for (int64_t k = p * t->taps; t->row[r] >= 0 && k < (p + 1) * t->taps; k++) {
                 if (t->column[k] >= 0) {
-                    sum += (TYPE)(t->row_weight[r] * t->column_weight[k]) * plane[t->row[r] * columns + t->column[k]];
+                    sum += (TYPE)(t->row_weight[r] * t->column_weight[k]) * NAME(grid_element)(job, is_whole, whole, at, t->row[r], t->column[k]);
                 }
             }
         }
         out[p] = sum;
     }
-    for (int64_t p = 0; p < t->points; p += job->out_columns) {
-        int64_t to = n * job->out_step[0] + c * job->out_step[1] + p / job->out_columns * job->out_step[2];
-        NAME(store)(job->dtype, out + p, job->out_columns, job->out + to * size, job->out_step[3]);
+}
+
+static void NAME(grid)(const grid_job *job, int64_t n, int64_t c, void *work) {
+    int64_t size = (int64_t)dtype_size(job->dtype), out_columns = job->out_columns;
+    TYPE *buffer = work, *out = buffer + (job->reading == GRID_WHOLE ? job->rows * job->columns : 0);
+    const grid_table *t = &job->table;
+    const char *at = job->x + (n * job->x_step[0] + c * job->x_step[1]) * size;
+    if (job->reading == GRID_BY_ELEMENT) {
+        NAME(sample)(job, false, NULL, at, out);
+    } else {
+        NAME(sample)(job, true, NAME(whole_plane)(job, at, buffer), at, out);
+    }
+    for (int64_t p = 0, some; p < t->points; p += some) { /* what the table has of a row */
+        int64_t y = (t->first + p) / out_columns, x = (t->first + p) % out_columns;
+        some = out_columns - x < t->points - p ? out_columns - x : t->points - p;
+        int64_t to = n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2] + x * job->out_step[3];
+        NAME(store)(job->dtype, out + p, some, job->out + to * size, job->out_step[3]);
     }
 }
 
-static void NAME(grid_back)(const grid_job *job, int64_t n, int64_t c, void *work, double *xy) {
-    int64_t size = (int64_t)dtype_size(job->dtype), columns = job->columns, area = job->rows * columns;
-    TYPE *buffer = work, *sums = buffer + area, *grads = sums + area;
+/* The table's points of a gradient's plane, added to sums and to xy. */
+static inline void NAME(sample_back)(const grid_job *job, bool is_whole, const TYPE *whole, const char *at, const TYPE *grads, TYPE *sums, double *xy) {
     const grid_table *t = &job->table;
-    const TYPE *plane = NAME(whole_plane)(job->dtype, job->x + (n * job->x_step[0] + c * job->x_step[1]) * size,
-                                          job->x_step, job->rows, columns, buffer);
-    for (int64_t p = 0; p < t->points; p += job->out_columns) {
-        int64_t from = n * job->grad_step[0] + c * job->grad_step[1] + p / job->out_columns * job->grad_step[2];
-        NAME(load)(job->dtype, job->grad + from * size, job->grad_step[3], job->out_columns, grads + p);
-    }
-    memset(sums, 0, (size_t)area * sizeof(TYPE));
     for (int64_t p = 0; p < t->points; p++) {
         for (int64_t r = p * t->taps; r < (p + 1) * t->taps; r++) {
             for (int64_t k = p * t->taps; t->row[r] >= 0 && k < (p + 1) * t->taps; k++) {
                 if (t->column[k] < 0) {
                     continue;
                 }
-                int64_t at = t->row[r] * columns + t->column[k];
-                double value = (double)plane[at] * (double)grads[p];
-                sums[at] += grads[p] * (TYPE)(t->row_weight[r] * t->column_weight[k]);
+                double value = (double)NAME(grid_element)(job, is_whole, whole, at, t->row[r], t->column[k]) * (double)grads[p];
+                if (sums != NULL) {
+                    sums[t->row[r] * job->columns + t->column[k]] += grads[p] * (TYPE)(t->row_weight[r] * t->column_weight[k]);
+                }
                 xy[2 * p] += value * t->row_weight[r] * t->column_slope[k];
                 xy[2 * p + 1] += value * t->row_slope[r] * t->column_weight[k];
             }
         }
     }
-    for (int64_t y = 0; job->out != NULL && y < job->rows; y++) {
-        int64_t to = n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2];
-        NAME(store)(job->dtype, sums + y * columns, columns, job->out + to * size, job->out_step[3]);
+}
+
+static void NAME(grid_back)(const grid_job *job, int64_t n, int64_t c, void *work, double *xy) {
+    int64_t size = (int64_t)dtype_size(job->dtype), columns = job->columns, area = job->rows * columns;
+    char *out = job->out == NULL ? NULL : job->out + (n * job->out_step[0] + c * job->out_step[1]) * size;
+    TYPE *buffer = work, *made = buffer + (job->reading == GRID_WHOLE ? area : 0);
+    TYPE *sums = job->sums_in_place ? (TYPE *)out : out != NULL ? made : NULL;
+    TYPE *grads = made + (sums == made ? area : 0);
+    const grid_table *t = &job->table;
+    const char *x = job->x + (n * job->x_step[0] + c * job->x_step[1]) * size;
+    for (int64_t p = 0; p < t->points; p += job->out_columns) {
+        int64_t from = n * job->grad_step[0] + c * job->grad_step[1] + p / job->out_columns * job->grad_step[2];
+        NAME(load)(job->dtype, job->grad + from * size, job->grad_step[3], job->out_columns, grads + p);
+    }
+    if (sums != NULL) {
+        memset(sums, 0, (size_t)area * sizeof(TYPE));
+    }
+    if (job->reading == GRID_BY_ELEMENT) {
+        NAME(sample_back)(job, false, NULL, x, grads, sums, xy);
+    } else {
+        NAME(sample_back)(job, true, NAME(whole_plane)(job, x, buffer), x, grads, sums, xy);
+    }
+    for (int64_t y = 0; sums == made && y < job->rows; y++) {
+        NAME(store)(job->dtype, sums + y * columns, columns, out + y * job->out_step[2] * size, job->out_step[3]);
     }
 }
 
