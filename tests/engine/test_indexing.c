@@ -134,6 +134,41 @@ static void small_types_add_up(void **state) {
     kit_close(&k);
 }
 
+/* Few of very many places, some of them named more than once; what a plan takes goes with those that are named. */
+static void few_places_of_many(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 79);
+    for (size_t i = 0; i < countof(types); i++) {
+        tensor *self = kit_tensor(&k, types[i], 2, (const int64_t[]){5000, 3}, NULL), *turned = kit_tensor(&k, types[i], 2, (const int64_t[]){2, 5000}, NULL);
+        tensor *a = indices(&k, ASSAY_I64, 1, (const int64_t[]){300}), *b = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
+        tensor *rows = kit_tensor(&k, types[i], 2, (const int64_t[]){300, 3}, NULL), *columns = kit_tensor(&k, types[i], 2, (const int64_t[]){2, 300}, NULL);
+        tensor *one = kit_tensor(&k, types[i], 1, (const int64_t[]){300}, NULL), *grid = kit_tensor(&k, types[i], 2, (const int64_t[]){90, 80}, NULL);
+        const arg s = arg_tensor(self), t = arg_tensor(turned), in_rows = arg_tensors(&a, 1), in_both = arg_tensors((tensor *[]){a, b}, 2);
+        filled_check(&k, "index_put", (const arg[]){s, in_rows, arg_tensor(rows), arg_bool(true)}, 4);
+        filled_check(&k, "index_put", (const arg[]){s, in_rows, arg_tensor(rows), arg_bool(false)}, 4);
+        filled_check(&k, "index_put", (const arg[]){arg_tensor(grid), in_both, arg_tensor(one), arg_bool(true)}, 4);
+        filled_check(&k, "index_add", (const arg[]){s, arg_int(0), arg_tensor(a), arg_tensor(rows)}, 4);
+        filled_check(&k, "index_add", (const arg[]){t, arg_int(1), arg_tensor(a), arg_tensor(columns)}, 4);
+        tensor *line = kit_tensor(&k, types[i], 1, (const int64_t[]){1 << 20}, NULL), *three = kit_tensor(&k, types[i], 1, (const int64_t[]){3}, NULL);
+        tensor *at = indices(&k, ASSAY_I64, 1, (const int64_t[]){3});
+        const arg args[] = {arg_tensor(line), arg_tensors(&at, 1), arg_tensor(three), arg_bool(false)};
+        filled_check(&k, "index_put", args, 4);
+        op_call call = kit_call(&k, "index_put", args, 4);
+        outputs out;
+        arena memory = {0};
+        kernel_plan planned = {.call = &call, .out = &out, .memory = &memory};
+        assert_int_equal(op_infer(&call, &out, NULL), ASSAY_OK);
+        assert_int_equal(tensor_allocate(&out.items[0], &device_cpu, NULL), ASSAY_OK);
+        assert_int_equal(kernel_find_cpu(k.kernels, call.op)->prepare(&planned, NULL), ASSAY_OK);
+        assert_true(memory.used_bytes < 1 << 16);
+        arena_clear(&memory);
+        outputs_clear(&out);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 /* Long enough for several threads and blocks. */
 static void long_ones_agree(void **state) {
     (void)state;
@@ -415,7 +450,7 @@ static void masks_of_all(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(masks_of_all),
+        cmocka_unit_test(masks_of_all), cmocka_unit_test(few_places_of_many),
         cmocka_unit_test(reads_agree),   cmocka_unit_test(writes_agree),  cmocka_unit_test(long_ones_agree),
         cmocka_unit_test(masks_take_values_of_other_types), cmocka_unit_test(small_types_add_up),
         cmocka_unit_test(bags_agree), cmocka_unit_test(many_bags_agree), cmocka_unit_test(indices_without_bags),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
