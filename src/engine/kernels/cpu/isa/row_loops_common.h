@@ -81,26 +81,23 @@ static inline pack pack_choose(pack_mask mask, pack a, pack b) {
 }
 
 /* NaN on the right is taken, so that it may be lost: one instruction of most sets, where a choice takes three. */
-static inline pack pack_most(pack a, pack b) {
+static inline __attribute__((always_inline)) pack pack_extreme(pack a, pack b, bool smallest) {
     value x[PACK], y[PACK];
     memcpy(x, &a, sizeof x);
     memcpy(y, &b, sizeof y);
 #pragma omp simd
     for (int i = 0; i < PACK; i++) {
-        x[i] = x[i] > y[i] ? x[i] : y[i];
+        x[i] = (smallest ? x[i] < y[i] : x[i] > y[i]) ? x[i] : y[i];
     }
     return pack_at(x);
 }
 
+static inline pack pack_most(pack a, pack b) {
+    return pack_extreme(a, b, false);
+}
+
 static inline pack pack_least(pack a, pack b) {
-    value x[PACK], y[PACK];
-    memcpy(x, &a, sizeof x);
-    memcpy(y, &b, sizeof y);
-#pragma omp simd
-    for (int i = 0; i < PACK; i++) {
-        x[i] = x[i] < y[i] ? x[i] : y[i];
-    }
-    return pack_at(x);
+    return pack_extreme(a, b, true);
 }
 
 static inline bool pack_any(pack_mask mask) {
