@@ -34,8 +34,11 @@ typedef size_t case_source(size_t i, char *source);
 /* Has a look at what became of graph i. */
 typedef void case_look(size_t i, plan *p);
 
-/* One way; look may be NULL. */
-static inline void check_way(op_table *table, int way, case_source *source_of, case_look *look) {
+/* Sets what a test asks for besides. */
+typedef void case_options(compile_options *o);
+
+/* One way; more and look may be NULL. */
+static inline void check_way_with(op_table *table, int way, case_options *more, case_source *source_of, case_look *look) {
     static graph_cases cases;
     char source[CASE_SOURCE_BYTES];
     backend *b;
@@ -48,6 +51,9 @@ static inline void check_way(op_table *table, int way, case_source *source_of, c
     o->asks_far = o->few_stores = way == 1;
     o->few_in_turn = way == 2;
     o->no_twins = way != 3;
+    if (more != NULL) {
+        more(o);
+    }
     for (size_t i = 0; i < source_of(i, source); i++) {
         plan *p;
         assert_int_equal(b->prepare(b, cases_add(&cases, source), &p, NULL), ASSAY_OK);
@@ -59,6 +65,10 @@ static inline void check_way(op_table *table, int way, case_source *source_of, c
     }
     cases_forget(&cases);
     b->close(b);
+}
+
+static inline void check_way(op_table *table, int way, case_source *source_of, case_look *look) {
+    check_way_with(table, way, NULL, source_of, look);
 }
 
 #endif

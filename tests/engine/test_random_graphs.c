@@ -29,11 +29,19 @@ typedef struct manner {
     int threads;   /* 0: by the work that there is */
     bool streams;  /* all results, as if they were large */
     bool blocks;   /* all products, as if they were large */
+    bool cuts;     /* all sums, as if they were of very many terms */
 } manner;
 static const manner manners[] = {
-    {"compiled", false, 0, false, false},        {"compiled", false, 2, false, false}, {"compiled", false, 2, true, false},
-    {"compiled:nofuse", false, 0, false, false}, {"compiled", true, 2, false, false},  {"compiled", true, 0, true, false},
-    {"compiled:own-products", false, 2, false, false}, {"compiled:own-products", false, 2, false, true}};
+    {"compiled", false, 0, false, false, false},
+    {"compiled", false, 2, false, false, false},
+    {"compiled", false, 2, true, false, false},
+    {"compiled:nofuse", false, 0, false, false, false},
+    {"compiled", true, 2, false, false, false},
+    {"compiled", true, 0, true, false, false},
+    {"compiled:own-products", false, 2, false, false, false},
+    {"compiled:own-products", false, 2, false, true, false},
+    {"compiled", false, 2, false, false, true},
+    {"compiled", true, 2, true, false, true}};
 
 typedef struct subject {
     arena memory;
@@ -231,6 +239,7 @@ static void open_runner(runner *r) {
             ((compiled_backend *)r->backends[i])->options.streams_all = manners[i].streams;
             ((compiled_backend *)r->backends[i])->options.blocks_all = manners[i].blocks;
             ((compiled_backend *)r->backends[i])->options.pieces_all = manners[i].streams;
+            ((compiled_backend *)r->backends[i])->options.cuts_sums = manners[i].cuts;
         }
     }
     if (result != ASSAY_OK) {

@@ -80,9 +80,14 @@ static bool is_in_parts(const dag_node *n, const dag_node *over) {
     return true;
 }
 
+/* A column's sum of a part has a chain of all its rows, which is as long as docs/accuracy.md allows where terms are equal (emit/long_sums.c):
+   8 * sqrt(8 * n) is n / 6 for n = 18432, with 8 parts at least. */
+enum { MOST_PART_ROWS = 16384 };
+
 bool columns_fit(compiler *c, const kernel *k, val v, const place *to, index_sum *at) {
     const dag_node *n = dag_at(&c->g, v), *over = n->kind == PRIM_REDUCE ? dag_at(&c->g, n->sources[0]) : n;
     if (to->buffer < 0 || c->buffers[to->buffer].role != BUFFER_WORK || to->offset != 0 || to->at != NULL || !is_in_parts(n, over) ||
+        over->sizes[1] > MOST_PART_ROWS ||
         (k->column_parts > 0 && k->column_parts != over->sizes[0])) {
         return false;
     }

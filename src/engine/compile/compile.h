@@ -16,6 +16,7 @@ typedef struct compile_options {
     const char *prefix; /* of the kernels' symbols, where several programs are to be one module; NULL: none */
     bool streams_all; /* results of any size are stored past the caches, as large ones are: for tests */
     bool blocks_all;  /* products of any size are computed in blocks, as those of many terms are: for tests */
+    bool cuts_sums;   /* sums of more than a few terms are added up in pieces, as very long ones are: for tests */
     bool pieces_all;  /* outputs of any size are computed in pieces of what they join, as large ones are: for tests */
     bool variants;    /* several kernels for each step, for a tuner to choose from */
     pairs_way pairs;  /* where the factors are bf16; on a CPU without the instruction plain C does the same */

@@ -90,6 +90,8 @@ typedef struct emitter {
     bool *wanted;    /* those that it needs */
     bool *turned;    /* loads that an array holds, turned round */
 
+    int cut;         /* the variable whose loop is gone through in pieces, so that no sum is of too many terms (long_sums.c); -1 */
+    int64_t cut_turns; /* of a piece */
     bool before;     /* rows before a task's own part are added up (scan_parts) */
 
     /* The block of lanes at hand. */

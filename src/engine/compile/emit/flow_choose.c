@@ -8,6 +8,7 @@
 #include "engine/compile/emit/fetching.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/held.h"
+#include "engine/compile/emit/long_sums.h"
 #include "engine/compile/emit/ordered.h"
 #include "engine/compile/emit/row_ends.h"
 #include "engine/compile/emit/saved.h"
@@ -148,6 +149,11 @@ static bool has_room(emitter *m) {
         return count_kept(m) <= ROWS_KEPT_BYTES;
     }
     return m->k->n_phases * read_bytes(m) <= FLIGHT_BYTES && count_kept(m) <= FLIGHT_BYTES;
+}
+
+/* Whether each lane has too many terms. Where something is kept of rows in lanes, what it has room for sees to it that they are not many. */
+static bool has_long_sums(emitter *m) {
+    return m->rows && emit_chain(m) > EMIT_LONG_SUM && count_kept(m) == 0;
 }
 
 /* Of 4, 8, 16 and 32 rows, 1, 2, 4 and 16 lines of each at a time, these move what softmax keeps fastest (Sapphire Rapids, 2026-11). Where a
@@ -338,6 +344,7 @@ void emit_choose_flow(emitter *m) {
             m->shares = m->kept_rows > 0;
             m->flow = m->shares || count_kept(m) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
         }
+        m->flow = has_long_sums(m) ? FLOW_NONE : m->flow;
         choose_groups(m);
         m->in_room = m->flow != FLOW_NONE && (m->joins || count_kept(m) > STACK_BYTES);
         if (m->flow == FLOW_NONE) {

@@ -5,6 +5,7 @@
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/held.h"
 #include "engine/compile/emit/lane_loops.h"
+#include "engine/compile/emit/long_sums.h"
 
 /* Where a block lies among what is saved, which is in the order in which blocks are visited: what one phase stores there and the
    next one reads then passes the first cache as a single row. By rows it took a sixth of the time of a softmax over a middle
@@ -54,6 +55,9 @@ void emit_open_groups(emitter *m, int only, definition *at_place) {
     if (m->shares) {
         emit_line(m, "for (int64_t group = %s; group < %s; group += %d) {", m->behind_kept ? "kept_to" : "rows_from",
                   m->behind_kept ? "rows_to" : "kept_to", rows);
+    } else if (inner == m->cut) {
+        emit_open_piece(m, size, m->cut_turns);
+        emit_line(m, "for (int64_t group = piece; group < piece_end; group += %d) {", rows);
     } else {
         emit_line(m, "for (int64_t group = 0; group < %lld; group += %d) {", (long long)size, rows);
     }
@@ -86,8 +90,5 @@ void emit_close_groups(emitter *m, int64_t rest, definition *at_place) {
     if (rest > 0) {
         close_rows(m, at_place);
     }
-    for (int i = 0; i < m->k->n_loops; i++) {
-        m->depth--;
-        emit_line(m, "}");
-    }
+    emit_close_loops(m, m->k->n_loops);
 }

@@ -4,6 +4,7 @@
 
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/halves.h"
+#include "engine/compile/emit/long_sums.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
@@ -71,10 +72,23 @@ void emit_open_loop(emitter *m, int v) {
     } else if (loop->tile > 0 && loop->limit % loop->tile != 0) {
         emit_line(m, "for (int64_t v%d = 0; v%d < %lld && %lld * v%d + v%d < %lld; v%d++) {", v, v, (long long)loop->size,
                   (long long)loop->tile, loop->block, v, (long long)loop->limit, v);
+    } else if (v == m->cut) {
+        emit_open_piece(m, loop->size, m->cut_turns);
+        emit_line(m, "for (int64_t v%d = piece; v%d < piece_end; v%d++) {", v, v, v);
     } else {
         emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)loop->size, v);
     }
     m->depth++;
+}
+
+void emit_close_loops(emitter *m, int n) {
+    for (int i = n - 1; i >= 0; i--) {
+        m->depth--;
+        emit_line(m, "}");
+        if (m->k->loops[i] == m->cut) {
+            emit_close_piece(m);
+        }
+    }
 }
 
 /* Loops of so few turns gcc unrolls before it thinks of vector code, and finds none in what is left. */

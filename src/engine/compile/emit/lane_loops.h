@@ -17,8 +17,10 @@ typedef struct lane_loop {
     definition lane, variable;
 } lane_loop;
 
-/* The loop of a variable that is neither a task's nor the vector's. */
+/* The loop of a variable that is neither a task's nor the vector's, in pieces where it is cut (long_sums.c); the ends of the first n of the
+   kernel's, whoever opened them. */
 void emit_open_loop(emitter *m, int v);
+void emit_close_loops(emitter *m, int n);
 /* Begins it, and ends it: what has a name behind it is what `named` says. */
 void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l);
 void emit_close_lanes(emitter *m, const lane_range *range, const lane_loop *l, const bool *named);

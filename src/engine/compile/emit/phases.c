@@ -11,6 +11,7 @@
 #include "engine/compile/emit/groups.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/lane_loops.h"
+#include "engine/compile/emit/long_sums.h"
 #include "engine/compile/emit/place_keys.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/turned.h"
@@ -119,11 +120,26 @@ static void emit_only_own(emitter *m) {
     text_clear(&begin);
 }
 
-void emit_loops(emitter *m, int phase) {
-    const kernel *k = m->k;
-    if (k->vector >= 0 && k->variables[k->vector].size == 0) {
-        return; /* lanes are at least one */
+/* A row's whole blocks of lanes. */
+static void emit_row_blocks(emitter *m, int phase, int64_t size) {
+    const long long lanes = (long long)m->k->lanes;
+    if (m->cut == m->k->vector) {
+        emit_open_piece(m, size, m->cut_turns * m->k->lanes);
+        emit_line(m, "for (int64_t lane = piece; lane < piece_end; lane += %lld) {", lanes);
+    } else {
+        emit_line(m, "for (int64_t lane = 0; lane < %lld; lane += %lld) {", (long long)size, lanes);
     }
+    m->depth++;
+    emit_lanes(m, phase, m->k->lanes, "lane");
+    m->depth--;
+    emit_line(m, "}");
+    if (m->cut == m->k->vector) {
+        emit_close_piece(m);
+    }
+}
+
+static void emit_loops_of(emitter *m, int phase) {
+    const kernel *k = m->k;
     bool *named = malloc((size_t)k->n_exprs + 1);
     if (named == NULL) {
         m->out.failed = true;
@@ -141,7 +157,7 @@ void emit_loops(emitter *m, int phase) {
         free(named);
         return;
     }
-    if (emit_takes_turns(m, phase)) {
+    if (m->cut < 0 && emit_takes_turns(m, phase)) {
         emit_turns(m, phase, named);
         free(named);
         return;
@@ -173,12 +189,7 @@ void emit_loops(emitter *m, int phase) {
                 if (is_unrolled(m)) {
                     emit_line(m, "FEW");
                 }
-                emit_line(m, "for (int64_t lane = 0; lane < %lld; lane += %lld) {", (long long)(vector->size - rest),
-                     (long long)k->lanes);
-                m->depth++;
-                emit_lanes(m, phase, k->lanes, "lane");
-                m->depth--;
-                emit_line(m, "}");
+                emit_row_blocks(m, phase, vector->size - rest);
             } else if (vector->size > 0) {
                 emit_lanes(m, phase, k->lanes, "0");
             }
@@ -190,12 +201,19 @@ void emit_loops(emitter *m, int phase) {
         }
         emit_drop_unasked(m, before, named);
     }
-    for (int i = 0; i < n_loops; i++) {
-        m->depth--;
-        emit_line(m, "}");
-    }
+    emit_close_loops(m, n_loops);
     memcpy(m->named, named, (size_t)k->n_exprs);
     free(named);
+}
+
+void emit_loops(emitter *m, int phase) {
+    const kernel *k = m->k;
+    if (k->vector >= 0 && k->variables[k->vector].size == 0) {
+        return; /* lanes are at least one */
+    }
+    emit_open_long_sums(m, phase);
+    emit_loops_of(m, phase);
+    emit_close_long_sums(m, phase);
 }
 
 /* A row's own expressions that a phase can give a name to. */

@@ -250,7 +250,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->page_tasks = m->group_rows = 0;
     m->turns_rows = m->twins = m->shares = false;
     m->flow_lanes = 0;
-    m->guessed = m->squares = -1;
+    m->guessed = m->squares = m->cut = -1;
     m->guesses = false;
     m->singly = k->vector < 0 || k->lanes < LEAST_VECTOR;
     for (int i = 0; i < k->n_exprs; i++) {
