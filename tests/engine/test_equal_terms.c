@@ -42,8 +42,8 @@ static const char *const short_sums[] = {
     "%x = input(T([10, 77, 128], f32))\n%y = _softmax(%x, 1, False)\nreturn %y\n",
     "%x = input(T([9, 20, 7, 65], f32))\n%y = sum.dim_IntList(%x, [0, 2])\n%p, %q = max.dim(%x, 0)\nreturn %y, %p, %q\n",
     "%x = input(T([9, 20, 7, 65], f16))\n%y = sum.dim_IntList(%x, [0, 3])\nreturn %y\n",
-    "%x = input(T([16, 12, 300], f32))\n%w = input(T([12], f32))\n"
-    "%y, %m, %r = native_batch_norm(%x, %w, %w, None, None, True, 0.1, 1e-05)\nreturn %y, %m, %r\n",
+    ("%x = input(T([16, 12, 300], f32))\n%w = input(T([12], f32))\n"
+     "%y, %m, %r = native_batch_norm(%x, %w, %w, None, None, True, 0.1, 1e-05)\nreturn %y, %m, %r\n"),
     "%x = input(T([50, 2048], f32))\n%y = sum.dim_IntList(%x, [0])\n%a, %b = max.dim(%x, 0)\nreturn %y, %a, %b\n",
     "%x = input(T([20, 6, 16], f32, stride=(6, 1, 120)))\n%y = sum.dim_IntList(%x, [0, 2])\nreturn %y\n",
 };
