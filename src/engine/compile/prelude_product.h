@@ -14,20 +14,22 @@ typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(
 
 /* What the next panel is made of, which comes from afar: runs of `pieces` times 256 bytes, `stride` bytes apart. Every so many
    inner steps a block of rows asks for a piece of it: four blocks of rows ask for all. Those behind them ask for the rows that are
-   multiplied then, where those are others: so many pieces, one behind the other. */
+   multiplied then, where those are others: so many pieces, one behind the other. `asked`: pieces that have been asked for. */
 #define STEPS_OF_PIECE 4
 typedef struct next_panel {
     const char *at;
     int64_t stride, pieces;
     const char *rows;
-    int64_t row_pieces;
+    int64_t row_pieces, asked;
 } next_panel;
 
-/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. `makes`:
-   right is made on the way, of the columns of source. `piece`: the first of the next panel's that is asked for. */
+/* Some rows of left times some vectors of columns of right (rows 64 apart), and but for the `first` ones what sums (rows 64 apart) hold:
+   to results, which may be the sums. `makes`: right is made on the way, of the columns of source. `piece`: the first of the next panel's
+   that is asked for. */
 VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const int makes, const float *left, int64_t left_stride,
                                  int64_t left_step, const float *source, int64_t source_stride, float *right, int64_t n_inner,
-                                 float *sums, int first, const next_panel *next, int64_t piece) {
+                                 const float *sums, int first, float *results, int64_t result_stride, const next_panel *next,
+                                 int64_t piece) {
     block_vector sum[6][BLOCK_VECTORS];
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
@@ -74,44 +76,48 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const int ma
     for (int i = 0; i < rows; i++) {
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++) {
-            *(block_vector *)(sums + 64 * i + BLOCK_LANES * v) = sum[i][v];
+            *(block_vector *)(results + result_stride * i + BLOCK_LANES * v) = sum[i][v];
         }
     }
 }
 
 /* Rows from i on. */
 VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step, float *right,
-                                    int64_t i, int64_t n_rows, int64_t n_inner, float *sums, int first, const next_panel *next) {
+                                    int64_t i, int64_t n_rows, int64_t n_inner, const float *sums, int first, float *results,
+                                    int64_t result_stride, next_panel *next) {
     const int64_t pieces = next != 0 ? (n_inner + STEPS_OF_PIECE - 1) / STEPS_OF_PIECE : 0;
     const int64_t all = next != 0 ? 4 * pieces + next->row_pieces : 0;
-    int64_t asked = 0;
+    int64_t asked = next != 0 ? next->asked : 0;
     for (; i + 6 <= n_rows; i += 6) {
         multiply_rows(6, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
-                      asked < all ? next : 0, asked);
+                      results + result_stride * i, result_stride, asked < all ? next : 0, asked);
         asked += pieces;
+    }
+    if (next != 0) {
+        next->asked = asked;
     }
     if (i + 4 <= n_rows) {
         multiply_rows(4, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
-                      0, 0);
+                      results + result_stride * i, result_stride, 0, 0);
         i += 4;
     }
     if (i + 2 <= n_rows) {
         multiply_rows(2, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
-                      0, 0);
+                      results + result_stride * i, result_stride, 0, 0);
         i += 2;
     }
     if (i < n_rows) {
         multiply_rows(1, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
-                      0, 0);
+                      results + result_stride * i, result_stride, 0, 0);
     }
 }
 
 /* Up to 128 inner steps: left as it lies, right a panel of 128 by 64 columns, of which n_columns count. source: where right's
    columns lie, rows source_stride apart, for those who have not brought them there (the first block of rows does);
-   0. next: 0 where nothing follows that is known. */
+   0. results: rows of up to n_columns and what is missing there to a vector's 16 or 8. next: 0 where nothing follows that is known. */
 static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *source, int64_t source_stride,
-                         float *right, int64_t n_rows, int64_t n_inner, int64_t n_columns, float *sums, int first,
-                         const next_panel *next) {
+                         float *right, int64_t n_rows, int64_t n_inner, int64_t n_columns, const float *sums, int first,
+                         float *results, int64_t result_stride, next_panel *next) {
     const int makes = source != 0 && n_columns == 64 && n_rows >= 6;
     if (source != 0 && !makes) {
         for (int64_t k = 0; k < n_inner; k++) {
@@ -124,17 +130,19 @@ static void multiply_add(const float *left, int64_t left_stride, int64_t left_st
     for (; column + BLOCK_LANES * (BLOCK_VECTORS - 1) < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
         if (makes) {
             multiply_rows(6, BLOCK_VECTORS, 1, left, left_stride, left_step, source + column, source_stride, right + column, n_inner,
-                          sums + column, first, 0, 0);
+                          sums + column, first, results + column, result_stride, 0, 0);
         }
         multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, makes ? 6 : 0, n_rows, n_inner, sums + column,
-                         first, column == 0 ? next : 0);
+                         first, results + column, result_stride, column == 0 ? next : 0);
     }
     if (column + BLOCK_LANES < n_columns) {
-        multiply_vectors(2, left, left_stride, left_step, right + column, 0, n_rows, n_inner, sums + column, first, 0);
+        multiply_vectors(2, left, left_stride, left_step, right + column, 0, n_rows, n_inner, sums + column, first, results + column,
+                         result_stride, 0);
         column += 2 * BLOCK_LANES;
     }
     if (column < n_columns) {
-        multiply_vectors(1, left, left_stride, left_step, right + column, 0, n_rows, n_inner, sums + column, first, 0);
+        multiply_vectors(1, left, left_stride, left_step, right + column, 0, n_rows, n_inner, sums + column, first, results + column,
+                         result_stride, 0);
     }
 }
 

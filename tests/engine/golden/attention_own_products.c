@@ -5,15 +5,19 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     float *const b6 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 2 % 1 * 128;
-        const int64_t n_rows = 128 - first_row < 128 ? 128 - first_row : 128;
+        const int64_t n_rows = 128;
         const int64_t first_column = task % 2 * 64;
-        const int64_t n_columns = 128 - first_column < 64 ? 128 - first_column : 64;
+        const int64_t n_columns = 64;
         const int64_t v1 = task / 2 % 6;
         const int64_t v0 = task / 12 % 8;
-        float sums[8192] __attribute__((aligned(64)));
         float right[8192] __attribute__((aligned(64)));
+        float *results;
+        {
+            const int64_t v2 = first_row, v3 = first_column;
+            results = b6 + 98304 * v0 + 16384 * v1 + 128 * v2 + v3;
+        }
         for (int64_t first_inner = 0; first_inner < 64; first_inner += 128) {
-            const int64_t n_inner = 64 - first_inner < 128 ? 64 - first_inner : 128;
+            const int64_t n_inner = 64;
             const float *left_rows;
             {
                 const int64_t v2 = first_row, v4 = first_inner;
@@ -33,19 +37,11 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t v4 = 0;
                 columns_behind = b1 + 49152 * v0 + 64 * v1 + 384 * v3 + v4;
             }
-            const next_panel next = {first_inner + 128 < 64 ? (const char *)(right_columns + 128)
+            next_panel next = {first_inner + 128 < 64 ? (const char *)(right_columns + 128)
                                      : first_column + 64 < 128 ? (const char *)(right_columns + 24576 - 1 * first_inner) : (const char *)columns_behind,
-                                     1536, 2, 0, 0};
-            multiply_add(left_rows, 384, 1, 0, 0, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
-        }
-        for (int64_t i = 0; i < n_rows; i++) {
-            const int64_t v2 = first_row + i;
-            const float *const r0 = sums + 64 * i;
-            INDEPENDENT
-            for (int64_t l = 0; l < n_columns; l++) {
-                const int64_t v3 = first_column + l;
-                b6[98304 * v0 + 16384 * v1 + 128 * v2 + v3] = r0[l];
-            }
+                                     1536, 2, 0, 0, 0};
+            multiply_add(left_rows, 384, 1, 0, 0, right, n_rows, n_inner, n_columns, results, first_inner == 0,
+                         results, 128, next.at != 0 ? &next : 0);
         }
     }
     return 1;
@@ -255,15 +251,19 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     const float *const b5 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 1 % 1 * 128;
-        const int64_t n_rows = 128 - first_row < 128 ? 128 - first_row : 128;
+        const int64_t n_rows = 128;
         const int64_t first_column = task % 1 * 64;
-        const int64_t n_columns = 64 - first_column < 64 ? 64 - first_column : 64;
+        const int64_t n_columns = 64;
         const int64_t v1 = task / 1 % 6;
         const int64_t v0 = task / 6 % 8;
-        float sums[8192] __attribute__((aligned(64)));
         float right[8192] __attribute__((aligned(64)));
+        float *results;
+        {
+            const int64_t v2 = first_row, v4 = first_column;
+            results = b4 + 49152 * v0 + 64 * v1 + 384 * v2 + v4;
+        }
         for (int64_t first_inner = 0; first_inner < 128; first_inner += 128) {
-            const int64_t n_inner = 128 - first_inner < 128 ? 128 - first_inner : 128;
+            const int64_t n_inner = 128;
             const float *left_rows;
             {
                 const int64_t v2 = first_row, v3 = first_inner;
@@ -282,19 +282,11 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t v3 = 0;
                 columns_behind = b2 + 49152 * v0 + 64 * v1 + 384 * v3 + v4;
             }
-            const next_panel next = {first_inner + 128 < 128 ? (const char *)(right_columns + 49152)
+            next_panel next = {first_inner + 128 < 128 ? (const char *)(right_columns + 49152)
                                      : first_column + 64 < 64 ? (const char *)(right_columns + 64 - 384 * first_inner) : (const char *)columns_behind,
-                                     1536, 1, 0, 0};
-            multiply_add(left_rows, 128, 1, right_columns, 384, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
-        }
-        for (int64_t i = 0; i < n_rows; i++) {
-            const int64_t v2 = first_row + i;
-            const float *const r0 = sums + 64 * i;
-            INDEPENDENT
-            for (int64_t l = 0; l < n_columns; l++) {
-                const int64_t v4 = first_column + l;
-                b4[49152 * v0 + 64 * v1 + 384 * v2 + v4] = r0[l];
-            }
+                                     1536, 1, 0, 0, 0};
+            multiply_add(left_rows, 128, 1, right_columns, 384, right, n_rows, n_inner, n_columns, results, first_inner == 0,
+                         results, 384, next.at != 0 ? &next : 0);
         }
     }
     return 1;

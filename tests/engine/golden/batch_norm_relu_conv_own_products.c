@@ -206,7 +206,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t place = 0; place < 36; place++) {
             for (int64_t c = 0; c < 64; c += 128) {
                 multiply_add(elements + 3920 * place + c, 80, 1, 0, 0, weights + 4112 * place + 64 * c, end_tile - first_tile,
-                             64 - c < 128 ? 64 - c : 128, n_columns, sums + 3152 * place, c == 0, 0);
+                             64 - c < 128 ? 64 - c : 128, n_columns, sums + 3152 * place, c == 0, sums + 3152 * place, 64, 0);
             }
         }
         for (int64_t tile = first_tile, n_run; tile < end_tile; tile += n_run) {

@@ -6,13 +6,13 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     uint16_t *const b3 = buffers[3];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 32 % 1 * 16;
-        const int64_t n_rows = 16 - first_row < 16 ? 16 - first_row : 16;
+        const int64_t n_rows = 16;
         const int64_t first_column = task % 32 * 64;
-        const int64_t n_columns = 2048 - first_column < 64 ? 2048 - first_column : 64;
+        const int64_t n_columns = 64;
         float sums[1024] __attribute__((aligned(64)));
         uint32_t right[8192] __attribute__((aligned(64)));
         for (int64_t first_inner = 0; first_inner < 2048; first_inner += 256) {
-            const int64_t n_inner = 2048 - first_inner < 256 ? 2048 - first_inner : 256;
+            const int64_t n_inner = 256;
             const uint16_t *left_rows;
             {
                 const int64_t v0 = first_row, v2 = first_inner;
@@ -38,9 +38,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
             multiply_tiles(left_rows, 2048, right, n_rows, n_inner, n_columns, sums, first_inner == 0);
         }
-        for (int64_t i = 0; i < n_rows; i++) {
-            const int64_t v0 = first_row + i;
-            const float *const r0 = sums + 64 * i;
+        for (int64_t j = 0; j < n_rows; j++) {
+            const int64_t v0 = first_row + j;
+            const float *const r0 = sums + 64 * (j - 0);
             INDEPENDENT
             for (int64_t l = 0; l < n_columns; l++) {
                 const int64_t v1 = first_column + l;

@@ -9,14 +9,14 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     float *const b12 = buffers[6];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 13 % 1 * 96;
-        const int64_t n_rows = 96 - first_row < 96 ? 96 - first_row : 96;
+        const int64_t n_rows = 96;
         const int64_t first_column = task % 13 * 64;
         const int64_t n_columns = 784 - first_column < 64 ? 784 - first_column : 64;
         const int64_t v0 = task / 13 % 8;
-        float sums[6144] __attribute__((aligned(64)));
+        float sums[1536] __attribute__((aligned(64)));
         float right[8192] __attribute__((aligned(64)));
         for (int64_t first_inner = 0; first_inner < 32; first_inner += 128) {
-            const int64_t n_inner = 32 - first_inner < 128 ? 32 - first_inner : 128;
+            const int64_t n_inner = 32;
             const float *left_rows;
             {
                 const int64_t v1 = first_row, v2 = first_inner;
@@ -35,34 +35,40 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t v2 = 0;
                 columns_behind = b0 + 25088 * v0 + 784 * v2 + v3;
             }
-            const next_panel next = {first_inner + 128 < 32 ? (const char *)(right_columns + 100352)
+            next_panel next = {first_inner + 128 < 32 ? (const char *)(right_columns + 100352)
                                      : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : (const char *)columns_behind,
-                                     3136, 1, 0, 0};
-            multiply_add(left_rows, 32, 1, right_columns, 784, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
-        }
-        for (int64_t i = 0; i < n_rows; i++) {
-            const int64_t v1 = first_row + i;
-            const float *const r0 = sums + 64 * i;
-            const float t4 = b2[v1];
-            const float t7 = b3[v1];
-            const float t9 = t7 + 9.999999747378752e-06f;
-            const float t10 = __builtin_sqrtf(t9);
-            const float t11 = 1.0f / t10;
-            const float t12 = b4[v1];
-            const float t13 = t11 * t12;
-            const float t15 = b5[v1];
-            INDEPENDENT
-            for (int64_t l = 0; l < n_columns; l++) {
-                const int64_t v3 = first_column + l;
-                const float t5 = r0[l] - t4;
-                const float t14 = t5 * t13;
-                const float t16 = t14 + t15;
-                const float t18 = t16 + 3.0f;
-                const float t20 = larger_by_bits_f32(t18, 0.0f);
-                const float t22 = smaller_by_bits_f32(t20, 6.0f);
-                const float t24 = t22 * 0.1666666716337204f;
-                const float t25 = t16 * t24;
-                b12[75264 * v0 + 784 * v1 + v3] = t25;
+                                     3136, 1, 0, 0, 0};
+            const int64_t at_once = 24;
+            for (int64_t i = 0; i < n_rows; i += at_once) {
+                const int64_t end = n_rows - i < at_once ? n_rows : i + at_once;
+                float *const some = sums;
+                multiply_add(left_rows + 32 * i, 32, 1, i == 0 ? right_columns : 0, 784, right, end - i, n_inner, n_columns, some, first_inner == 0,
+                             some, 64, next.at != 0 ? &next : 0);
+                for (int64_t j = i; j < end; j++) {
+                    const int64_t v1 = first_row + j;
+                    const float *const r0 = some + 64 * (j - i);
+                    const float t4 = b2[v1];
+                    const float t7 = b3[v1];
+                    const float t9 = t7 + 9.999999747378752e-06f;
+                    const float t10 = __builtin_sqrtf(t9);
+                    const float t11 = 1.0f / t10;
+                    const float t12 = b4[v1];
+                    const float t13 = t11 * t12;
+                    const float t15 = b5[v1];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < n_columns; l++) {
+                        const int64_t v3 = first_column + l;
+                        const float t5 = r0[l] - t4;
+                        const float t14 = t5 * t13;
+                        const float t16 = t14 + t15;
+                        const float t18 = t16 + 3.0f;
+                        const float t20 = larger_by_bits_f32(t18, 0.0f);
+                        const float t22 = smaller_by_bits_f32(t20, 6.0f);
+                        const float t24 = t22 * 0.1666666716337204f;
+                        const float t25 = t16 * t24;
+                        b12[75264 * v0 + 784 * v1 + v3] = t25;
+                    }
+                }
             }
         }
     }
@@ -209,14 +215,14 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     float *const b14 = buffers[3];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 13 % 1 * 32;
-        const int64_t n_rows = 32 - first_row < 32 ? 32 - first_row : 32;
+        const int64_t n_rows = 32;
         const int64_t first_column = task % 13 * 64;
         const int64_t n_columns = 784 - first_column < 64 ? 784 - first_column : 64;
         const int64_t v0 = task / 13 % 8;
-        float sums[2048] __attribute__((aligned(64)));
+        float sums[1536] __attribute__((aligned(64)));
         float right[8192] __attribute__((aligned(64)));
         for (int64_t first_inner = 0; first_inner < 96; first_inner += 128) {
-            const int64_t n_inner = 96 - first_inner < 128 ? 96 - first_inner : 128;
+            const int64_t n_inner = 96;
             const float *left_rows;
             {
                 const int64_t v1 = first_row, v2 = first_inner;
@@ -235,20 +241,26 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t v2 = 0;
                 columns_behind = b13 + 75264 * v0 + 784 * v2 + v3;
             }
-            const next_panel next = {first_inner + 128 < 96 ? (const char *)(right_columns + 100352)
+            next_panel next = {first_inner + 128 < 96 ? (const char *)(right_columns + 100352)
                                      : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : (const char *)columns_behind,
-                                     3136, 1, 0, 0};
-            multiply_add(left_rows, 96, 1, right_columns, 784, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
-        }
-        for (int64_t i = 0; i < n_rows; i++) {
-            const int64_t v1 = first_row + i;
-            const float *const r0 = sums + 64 * i;
-            INDEPENDENT
-            for (int64_t l = 0; l < n_columns; l++) {
-                const int64_t v3 = first_column + l;
-                const float t4 = b0[25088 * v0 + 784 * v1 + v3];
-                const float t5 = t4 + r0[l];
-                b14[25088 * v0 + 784 * v1 + v3] = t5;
+                                     3136, 1, 0, 0, 0};
+            const int64_t at_once = 24;
+            for (int64_t i = 0; i < n_rows; i += at_once) {
+                const int64_t end = n_rows - i < at_once ? n_rows : i + at_once;
+                float *const some = sums;
+                multiply_add(left_rows + 96 * i, 96, 1, i == 0 ? right_columns : 0, 784, right, end - i, n_inner, n_columns, some, first_inner == 0,
+                             some, 64, next.at != 0 ? &next : 0);
+                for (int64_t j = i; j < end; j++) {
+                    const int64_t v1 = first_row + j;
+                    const float *const r0 = some + 64 * (j - i);
+                    INDEPENDENT
+                    for (int64_t l = 0; l < n_columns; l++) {
+                        const int64_t v3 = first_column + l;
+                        const float t4 = b0[25088 * v0 + 784 * v1 + v3];
+                        const float t5 = t4 + r0[l];
+                        b14[25088 * v0 + 784 * v1 + v3] = t5;
+                    }
+                }
             }
         }
     }

@@ -63,14 +63,14 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     int64_t tiled = -1; /* the batch and block of rows that are in tiles */
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 16 % 1 * 128;
-        const int64_t n_rows = 128 - first_row < 128 ? 128 - first_row : 128;
+        const int64_t n_rows = 128;
         const int64_t first_column = task % 16 * 64;
-        const int64_t n_columns = 1024 - first_column < 64 ? 1024 - first_column : 64;
+        const int64_t n_columns = 64;
         float sums[8192] __attribute__((aligned(64)));
         if (tiled != task / 16) {
             tiled = task / 16;
             for (int64_t first_inner = 0; first_inner < 1024; first_inner += 256) {
-                const int64_t n_inner = 1024 - first_inner < 256 ? 1024 - first_inner : 256;
+                const int64_t n_inner = 256;
                 const uint16_t *left_rows;
                 {
                     const int64_t v0 = first_row, v2 = first_inner;
@@ -86,9 +86,9 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             right_columns = b2 + 1024 * v1 + v2;
         }
         multiply_kept_rows(right_columns, 1024, kept, n_rows, 1024, n_columns, sums);
-        for (int64_t i = 0; i < n_rows; i++) {
-            const int64_t v0 = first_row + i;
-            const float *const r0 = sums + 64 * i;
+        for (int64_t j = 0; j < n_rows; j++) {
+            const int64_t v0 = first_row + j;
+            const float *const r0 = sums + 64 * (j - 0);
             INDEPENDENT
             for (int64_t l = 0; l < n_columns; l++) {
                 const int64_t v1 = first_column + l;

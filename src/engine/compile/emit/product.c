@@ -14,6 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many rows, columns or inner steps a block has: `most`, and the last one what is left of all. */
+static void emit_length(emitter *m, const char *name, const char *first, int64_t all, int64_t most) {
+    if (all % most == 0 || all < most) {
+        emit_line(m, "const int64_t %s = %lld;", name, (long long)(all < most ? all : most));
+    } else {
+        emit_line(m, "const int64_t %s = %lld - %s < %lld ? %lld - %s : %lld;", name, (long long)all, first, (long long)most,
+                  (long long)all, first, (long long)most);
+    }
+}
+
+/* Rows whose sums are near while what follows from them is computed: four times those that are multiplied together. */
+enum { ROWS_AT_ONCE = 24 };
+
 /* Which task: the batch, the block of rows, the block of columns, from slow to fast: neighbours share rows, which are read again
    and again and so had better stay in the core's cache, where each task reads its columns once. */
 static void emit_place(emitter *m) {
@@ -24,11 +37,9 @@ static void emit_place(emitter *m) {
     int64_t column_blocks = (columns + p->columns - 1) / p->columns;
     emit_line(m, "const int64_t first_row = task / %lld %% %lld * %lld;", (long long)column_blocks, (long long)row_blocks,
               (long long)p->row_block);
-    emit_line(m, "const int64_t n_rows = %lld - first_row < %lld ? %lld - first_row : %lld;", (long long)rows,
-              (long long)p->row_block, (long long)rows, (long long)p->row_block);
+    emit_length(m, "n_rows", "first_row", rows, p->row_block);
     emit_line(m, "const int64_t first_column = task %% %lld * %d;", (long long)column_blocks, p->columns);
-    emit_line(m, "const int64_t n_columns = %lld - first_column < %d ? %lld - first_column : %d;", (long long)columns,
-              p->columns, (long long)columns, p->columns);
+    emit_length(m, "n_columns", "first_column", columns, p->columns);
     int64_t below = row_blocks * column_blocks;
     for (int i = k->n_tasks - 1; i >= 0; i--) {
         int v = k->tasks[i];
@@ -211,15 +222,76 @@ void emit_product_results(emitter *m, int v, const char *from, const char *n) {
     emit_line(m, "}");
 }
 
-static void emit_following(emitter *m) {
+/* What follows from the sums of rows `from` on up to row `to` of the block, which begin at `sums`. */
+static void emit_following(emitter *m, const char *from, const char *to, const char *sums) {
     const product_form *p = &m->k->product;
-    emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
+    emit_line(m, "for (int64_t j = %s; j < %s; j++) {", from, to);
     m->depth++;
-    emit_line(m, "const int64_t v%d = first_row + i;", p->row);
-    emit_line(m, "const float *const r%d = sums + %d * i;", p->root, p->columns);
+    emit_line(m, "const int64_t v%d = first_row + j;", p->row);
+    emit_line(m, "const float *const r%d = %s + %d * (j - %s);", p->root, sums, p->columns, from);
     emit_product_results(m, p->column, "first_column", "n_columns");
     m->depth--;
     emit_line(m, "}");
+}
+
+/* Whether blocks are multiplied by multiply_add. */
+static bool is_added(const product_form *p) {
+    return p->stretch == PRODUCT_STRETCH && p->pairs == PAIRS_WIDENED;
+}
+
+/* Whether one panel holds all that is summed over. */
+static bool is_one_stretch(const kernel *k) {
+    for (int v = 0; v < k->n_variables; v++) {
+        if (k->variables[v].is_reduced && (v != k->product.inner || k->variables[v].size > k->product.stretch)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Where sums are stored and nothing else becomes of them, whole vectors at a time: they need no place of their own, which the core's
+   first cache has little of. NULL: elsewhere. stride: between rows there. */
+static const root *stored_as_they_are(const kernel *k, int64_t *stride) {
+    const product_form *p = &k->product;
+    const root *found = NULL;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        const expr *x = &k->exprs[r->expr];
+        if (i == p->root && r->buffer < 0) {
+            continue;
+        }
+        if (found != NULL || (i != p->root && (r->kind != ROOT_STORE || x->kind != EXPR_RESULT || x->root != p->root))) {
+            return NULL;
+        }
+        found = r;
+    }
+    int64_t along;
+    return is_added(p) && found != NULL && found->store_dtype == ASSAY_F32 && k->variables[p->column].size % 16 == 0 &&
+                   index_reads(k, found->at, -1, (int[EXPR_MAX_READS]){0}, 0) == 0 && index_stride(found->at, p->column, &along) &&
+                   along == 1 && index_stride(found->at, p->row, stride) && *stride >= 0
+               ? found
+               : NULL;
+}
+
+/* The first sum's place, where sums are stored as they are. */
+static void emit_results_place(emitter *m) {
+    const product_form *p = &m->k->product;
+    int64_t stride;
+    const root *r = stored_as_they_are(m->k, &stride);
+    if (r == NULL) {
+        return;
+    }
+    text at = {0};
+    emit_line(m, "float *results;");
+    emit_line(m, "{");
+    m->depth++;
+    emit_line(m, "const int64_t v%d = first_row, v%d = first_column;", p->row, p->column);
+    emit_index(m, &at, r->at, -1);
+    emit_line(m, "results = b%d + %s;", r->buffer, text_get(&at));
+    m->depth--;
+    emit_line(m, "}");
+    m->out.failed |= at.failed;
+    text_clear(&at);
 }
 
 /* Room for sums and panels. */
@@ -227,7 +299,10 @@ static void emit_panels(emitter *m) {
     const product_form *p = &m->k->product;
     bool pairs = p->pairs != PAIRS_WIDENED;
     long long inner = m->k->variables[p->inner].size;
-    emit_line(m, "float sums[%lld] __attribute__((aligned(64)));", (long long)p->row_block * p->columns);
+    int64_t stride, n_sums = is_one_stretch(m->k) && is_added(p) && p->row_block > ROWS_AT_ONCE ? ROWS_AT_ONCE : p->row_block;
+    if (stored_as_they_are(m->k, &stride) == NULL || !is_one_stretch(m->k)) {
+        emit_line(m, "float sums[%lld] __attribute__((aligned(64)));", (long long)n_sums * p->columns);
+    }
     if (p->keeps_rows) {
         return;
     }
@@ -265,7 +340,7 @@ static void emit_padding(emitter *m) {
 
 /* Whether the right factor is read from where it lies, so that the place of its next panel is known. */
 static bool lies_there(const product_form *p) {
-    return p->stretch == PRODUCT_STRETCH && p->pairs == PAIRS_WIDENED && (p->right_rows >= 0 || p->right_stride >= 0);
+    return is_added(p) && (p->right_rows >= 0 || p->right_stride >= 0);
 }
 
 /* Whether the task behind the one that has all columns is of the next batch. */
@@ -328,18 +403,66 @@ static void emit_next(emitter *m) {
     if (goes_on) {
         emit_behind(m);
     }
-    emit_line(m, "const next_panel next = {first_inner + %d < %lld ? (const char *)(right_columns + %lld)", PRODUCT_STRETCH, inner,
+    emit_line(m, "next_panel next = {first_inner + %d < %lld ? (const char *)(right_columns + %lld)", PRODUCT_STRETCH, inner,
               step * PRODUCT_STRETCH);
     emit_line(m, "                         : first_column + %d < %lld ? (const char *)(right_columns + %lld - %lld * first_inner) : %s,",
               PRODUCT_COLUMNS, columns, column * PRODUCT_COLUMNS, step, goes_on ? "(const char *)columns_behind" : "0");
     const int64_t behind = goes_on ? rows_behind(m) : 0;
     if (behind > 0) {
-        emit_line(m, "                         %lld, %d, (const char *)(left_rows + %lld), first_column + %d < %lld ? 0 : %lld};",
+        emit_line(m, "                         %lld, %d, (const char *)(left_rows + %lld), first_column + %d < %lld ? 0 : %lld, 0};",
                   4 * (inward ? column : step), inward ? 2 : 1, (long long)(m->k->variables[p->row].size * inner), PRODUCT_COLUMNS, columns,
                   (long long)behind);
     } else {
-        emit_line(m, "                         %lld, %d, 0, 0};", 4 * (inward ? column : step), inward ? 2 : 1);
+        emit_line(m, "                         %lld, %d, 0, 0, 0};", 4 * (inward ? column : step), inward ? 2 : 1);
     }
+}
+
+/* By multiply_add: sums of one stretch, or with what those before have come to; `ends` tells the last one. What is not stored as it is goes
+   on as soon as some rows have been added up, while they are near. */
+static void emit_add(emitter *m, const char *begins, const char *ends) {
+    const product_form *p = &m->k->product;
+    const char *left = p->left_stride < 0 ? "left" : "left_rows", *behind = lies_there(p) ? "next.at != 0 ? &next : 0" : "0";
+    const long long stride = p->left_stride < 0 ? p->stretch : p->left_stride, step = p->left_step;
+    const bool one = is_one_stretch(m->k);
+    int64_t result_stride;
+    const bool stored = stored_as_they_are(m->k, &result_stride) != NULL;
+    char source[64];
+    snprintf(source, sizeof source, p->right_rows < 0 ? "0, 0" : stored ? "right_columns, %lld" : "i == 0 ? right_columns : 0, %lld",
+             (long long)p->right_rows);
+    emit_next(m);
+    if (stored) {
+        emit_line(m, "multiply_add(%s, %lld, %lld, %s, right, n_rows, n_inner, n_columns, %s, %s,", left, stride, step, source,
+                  one ? "results" : "sums", begins);
+        if (one) {
+            emit_line(m, "             results, %lld, %s);", (long long)result_stride, behind);
+        } else {
+            emit_line(m, "             %s ? results : sums, %s ? %lld : 64, %s);", ends, ends, (long long)result_stride, behind);
+        }
+        return;
+    }
+    if (one) {
+        emit_line(m, "const int64_t at_once = %d;", ROWS_AT_ONCE);
+    } else {
+        emit_line(m, "const int64_t at_once = %s ? %d : n_rows;", ends, ROWS_AT_ONCE);
+    }
+    emit_line(m, "for (int64_t i = 0; i < n_rows; i += at_once) {");
+    m->depth++;
+    emit_line(m, "const int64_t end = n_rows - i < at_once ? n_rows : i + at_once;");
+    emit_line(m, "float *const some = %s;", one ? "sums" : "sums + 64 * i");
+    emit_line(m, "multiply_add(%s + %lld * i, %lld, %lld, %s, right, end - i, n_inner, n_columns, some, %s,", left, stride, stride, step, source,
+              begins);
+    emit_line(m, "             some, 64, %s);", behind);
+    if (!one) {
+        emit_line(m, "if (%s) {", ends);
+        m->depth++;
+    }
+    emit_following(m, "i", "end", "some");
+    if (!one) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+    m->depth--;
+    emit_line(m, "}");
 }
 
 static void emit_multiply(emitter *m, const char *begins) {
@@ -350,16 +473,8 @@ static void emit_multiply(emitter *m, const char *begins) {
         emit_line(m, "%s(%s, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
                   p->pairs == PAIRS_BY_TILES ? "multiply_tiles" : "multiply_pairs", left, stride, begins);
     } else {
-        bool few = p->stretch == PRODUCT_FLAT_STRETCH;
-        emit_next(m);
-        char source[48] = "";
-        if (!few) {
-            snprintf(source, sizeof source, "%s, %lld, ", p->right_rows >= 0 ? "right_columns" : "0",
-                     (long long)(p->right_rows >= 0 ? p->right_rows : 0));
-        }
-        emit_line(m, "%s(%s, %lld, %lld, %sright, n_rows, n_inner, n_columns, sums, %s%s);", few ? "multiply_few" : "multiply_add",
-                  left, stride, (long long)p->left_step, source, begins,
-                  few ? "" : lies_there(p) ? ", next.at != 0 ? &next : 0" : ", 0");
+        emit_line(m, "multiply_few(%s, %lld, %lld, right, n_rows, n_inner, n_columns, sums, %s);", left, stride, (long long)p->left_step,
+                  begins);
     }
 }
 
@@ -380,7 +495,7 @@ static void emit_kept(emitter *m) {
     emit_line(m, "tiled = task / %lld;", columns);
     emit_line(m, "for (int64_t first_inner = 0; first_inner < %lld; first_inner += %d) {", inner, p->stretch);
     m->depth++;
-    emit_line(m, "const int64_t n_inner = %lld - first_inner < %d ? %lld - first_inner : %d;", inner, p->stretch, inner, p->stretch);
+    emit_length(m, "n_inner", "first_inner", inner, p->stretch);
     if (p->left_stride < 0) {
         emit_line(m, "uint16_t left[%lld];", (long long)p->row_block * p->stretch);
     }
@@ -405,32 +520,42 @@ void emit_product(emitter *m) {
     emit_panels(m);
     if (p->keeps_rows) {
         emit_kept(m);
-        emit_following(m);
+        emit_following(m, "0", "n_rows", "sums");
         return;
     }
+    emit_results_place(m);
     /* Of what is summed over, panels run along one variable. */
-    text begins = {0};
+    text begins = {0}, ends = {0};
     text_add(&begins, "first_inner == 0");
+    text_addf(&ends, "first_inner + %d >= %lld", p->stretch, inner);
     int depth = m->depth;
     for (int v = 0; v < m->k->n_variables; v++) {
         if (m->k->variables[v].is_reduced && v != p->inner) {
             emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)m->k->variables[v].size, v);
             text_addf(&begins, " && v%d == 0", v);
+            text_addf(&ends, " && v%d == %lld", v, (long long)m->k->variables[v].size - 1);
             m->depth++;
         }
     }
     emit_line(m, "for (int64_t first_inner = 0; first_inner < %lld; first_inner += %d) {", inner, p->stretch);
     m->depth++;
-    emit_line(m, "const int64_t n_inner = %lld - first_inner < %d ? %lld - first_inner : %d;", inner, p->stretch, inner, p->stretch);
+    emit_length(m, "n_inner", "first_inner", inner, p->stretch);
     emit_left(m);
     emit_right(m);
     emit_padding(m);
-    emit_multiply(m, text_get(&begins));
+    if (is_added(p)) {
+        emit_add(m, text_get(&begins), text_get(&ends));
+    } else {
+        emit_multiply(m, text_get(&begins));
+    }
     while (m->depth > depth) {
         m->depth--;
         emit_line(m, "}");
     }
-    m->out.failed |= begins.failed;
+    m->out.failed |= begins.failed || ends.failed;
     text_clear(&begins);
-    emit_following(m);
+    text_clear(&ends);
+    if (!is_added(p)) {
+        emit_following(m, "0", "n_rows", "sums");
+    }
 }

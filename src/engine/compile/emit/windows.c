@@ -196,8 +196,8 @@ static void emit_sums(emitter *m) {
     m->depth++;
     emit_line(m, "multiply_add(elements + %lld * place + c, %lld, 1, 0, 0, weights + %lld * place + %d * c, end_tile - first_tile,",
               (long long)at.elements, (long long)at.tile, (long long)at.weights, PRODUCT_COLUMNS);
-    emit_line(m, "             %lld - c < %d ? %lld - c : %d, n_columns, sums + %lld * place, c == 0, 0);", channels, PRODUCT_STRETCH,
-              channels, PRODUCT_STRETCH, (long long)at.sums);
+    emit_line(m, "             %lld - c < %d ? %lld - c : %d, n_columns, sums + %lld * place, c == 0, sums + %lld * place, 64, 0);", channels, PRODUCT_STRETCH,
+              channels, PRODUCT_STRETCH, (long long)at.sums, (long long)at.sums);
     close(m);
     close(m);
 }
