@@ -139,6 +139,8 @@ typedef struct product_form {
                                  or between rows of bf16 that are paired as they lie; -1 */
     int64_t right_rows;       /* between rows of f32 that the first block of rows reads as they lie; -1 */
     pairs_way pairs;          /* not WIDENED: left and right are bf16 */
+    bool along;               /* columns are multiplied as they lie along the inner dimension: vectors of terms are added up, and at the end
+                                 their lanes, so that nothing is turned round; right_stride is between columns of f32 that lie so, or -1 */
     bool keeps_rows;          /* by tiles: rows are brought into them once for all tasks of a thread that share them, and columns are
                                  multiplied as they lie along the inner dimension, right_stride words apart */
     bool has_windows;         /* then left is the images, right the weights; row is none */
@@ -304,8 +306,10 @@ bool arrange_windows(compiler *c, kernel *k, int sum, int dense);
 void arrange_frames(compiler *c, int n_chains, const chain *chains);
 /* Of one task, at most; columns and inner steps that are worth blocks. */
 enum { PRODUCT_COLUMNS = 64, PRODUCT_ROWS = 192, PRODUCT_LEAST = 8 };
-/* Inner steps of a panel: of f32, of pairs of bf16 (of which tiles take so many at a time), and of a flat one, with its columns. */
-enum { PRODUCT_STRETCH = 128, PRODUCT_PAIRS_STRETCH = 256, PRODUCT_PAIRS_STEP = 32, PRODUCT_FLAT_STRETCH = 8, PRODUCT_FLAT_COLUMNS = 512 };
+/* Inner steps of a panel: of f32, of pairs of bf16 (of which tiles take so many at a time), of columns as they lie (so many together), and of
+   a flat one, with its columns. */
+enum { PRODUCT_STRETCH = 128, PRODUCT_PAIRS_STRETCH = 256, PRODUCT_PAIRS_STEP = 32, PRODUCT_ALONG_STRETCH = 1024, PRODUCT_COLUMNS_ALONG = 8 };
+enum { PRODUCT_FLAT_STRETCH = 8, PRODUCT_FLAT_COLUMNS = 512 };
 
 /* Inlining: the expression of element `at` of value v in kernel k, loads from what has memory, looked at only where `guard`
    (-1: everywhere) holds. -1 when memory is out, or when it would read what this kernel computes at another place than the

@@ -146,6 +146,118 @@ static void multiply_add(const float *left, int64_t left_stride, int64_t left_st
     }
 }
 
+/* A vector that several others are multiplied with is loaded once, for them all: compilers would rather load it with each. */
+#if defined(__AVX512F__)
+#define STAYS(v) __asm__("" : "+v"(v))
+#elif defined(__AVX__)
+#define STAYS(v) __asm__("" : "+x"(v))
+#else
+#define STAYS(v) (void)(v)
+#endif
+
+/* The sum of each of as many vectors' lanes as a vector has: of vectors i and i + half, interleaved, the lower lanes are
+   added to the upper ones. */
+#define COLUMNS_ALONG (BLOCK_LANES / 2)
+VECTOR_INLINE void add_up_lanes(block_vector *v, float *sums) {
+#if HAS_SHUFFLE
+#pragma GCC unroll 4
+    for (int half = BLOCK_LANES / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+        for (int i = 0; i < half; i++) {
+#if defined(__AVX512F__)
+            v[i] = SHUFFLE_LOW(v[i], v[i + half]) + SHUFFLE_HIGH(v[i], v[i + half]);
+#else
+            v[i] = SHUFFLE_LOW_8(v[i], v[i + half]) + SHUFFLE_HIGH_8(v[i], v[i + half]);
+#endif
+        }
+    }
+    *(block_vector *)sums = v[0];
+#else
+    for (int i = 0; i < BLOCK_LANES; i++) {
+        sums[i] = 0;
+        for (int l = 0; l < BLOCK_LANES; l++) {
+            sums[i] += v[i][l];
+        }
+    }
+#endif
+}
+
+/* A row or two by half as many columns as a vector has lanes, all of which lie along the inner dimension: put into sums, or added there.
+   asks: of so many of the columns from `next` on, each step asks for what lies where it is itself. */
+VECTOR_INLINE void multiply_along_rows(const int rows, const int asks, const float *left, int64_t left_stride, const float *right,
+                                       int64_t right_stride, int64_t n_inner, float *sums, int first, const float *next) {
+    typedef float half_vector __attribute__((vector_size(2 * BLOCK_LANES), aligned(4), may_alias));
+    block_vector sum[BLOCK_LANES] = {0};
+    const int64_t whole = n_inner / BLOCK_LANES * BLOCK_LANES;
+    for (int64_t k = 0; k < whole; k += BLOCK_LANES) {
+        block_vector row[2];
+#pragma GCC unroll 8
+        for (int c = 0; c < asks; c++) {
+            __builtin_prefetch(next + right_stride * c + k, 0, 2);
+        }
+#pragma GCC unroll 2
+        for (int i = 0; i < rows; i++) {
+            row[i] = *(const block_vector *)(left + left_stride * i + k);
+        }
+#pragma GCC unroll 8
+        for (int c = 0; c < COLUMNS_ALONG; c++) {
+            block_vector column = *(const block_vector *)(right + right_stride * c + k);
+            STAYS(column);
+#pragma GCC unroll 2
+            for (int i = 0; i < rows; i++) {
+                sum[COLUMNS_ALONG * i + c] += row[i] * column;
+            }
+        }
+    }
+    float all[BLOCK_LANES] __attribute__((aligned(64)));
+    add_up_lanes(sum, all);
+    for (int64_t k = whole; k < n_inner; k++) {
+        for (int i = 0; i < rows; i++) {
+            for (int c = 0; c < COLUMNS_ALONG; c++) {
+                all[COLUMNS_ALONG * i + c] += left[left_stride * i + k] * right[right_stride * c + k];
+            }
+        }
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < rows; i++) {
+        half_vector *const to = (half_vector *)(sums + 64 * i);
+        if (first) {
+            *to = *(const half_vector *)(all + COLUMNS_ALONG * i);
+        } else {
+            *to += *(const half_vector *)(all + COLUMNS_ALONG * i);
+        }
+    }
+}
+
+/* Rows by 8 columns, to sums in rows of 64. next: the 8 columns that come next and lie as far apart, which the first rows ask for; 0: others
+   do, or none come. */
+static void multiply_along(const float *left, int64_t left_stride, const float *right, int64_t right_stride, int64_t n_rows,
+                           int64_t n_inner, float *sums, int first, const float *next) {
+    for (int64_t c = 0; c < 8; c += COLUMNS_ALONG) {
+        const float *const columns = right + right_stride * c;
+        const int64_t pairs = n_rows / 2, each = pairs == 1 ? 8 : pairs < 4 ? 4 : pairs < 8 ? 2 : 1;
+        int64_t i = 0, asked = next != 0 && c == 0 ? 0 : 8;
+        for (; i + 2 <= n_rows; i += 2, asked += each) {
+            const float *const rows = left + left_stride * i, *const ahead = next + right_stride * asked;
+            float *const to = sums + 64 * i + c;
+            if (asked >= 8) {
+                multiply_along_rows(2, 0, rows, left_stride, columns, right_stride, n_inner, to, first, 0);
+            } else if (each == 1) {
+                multiply_along_rows(2, 1, rows, left_stride, columns, right_stride, n_inner, to, first, ahead);
+            } else if (each == 2) {
+                multiply_along_rows(2, 2, rows, left_stride, columns, right_stride, n_inner, to, first, ahead);
+            } else if (each == 4) {
+                multiply_along_rows(2, 4, rows, left_stride, columns, right_stride, n_inner, to, first, ahead);
+            } else {
+                multiply_along_rows(2, 8, rows, left_stride, columns, right_stride, n_inner, to, first, ahead);
+            }
+        }
+        if (i < n_rows) {
+            multiply_along_rows(1, 0, left + left_stride * i, left_stride, columns, right_stride, n_inner, sums + 64 * i + c, first, 0);
+        }
+    }
+}
+
 /* Of few rows: up to 8 inner steps, right a panel of 8 by 512 columns, sums in rows of 512. */
 static void multiply_few(const float *left, int64_t left_stride, int64_t left_step, const float *right, int64_t n_rows,
                          int64_t n_inner, int64_t n_columns, float *sums, int first) {

@@ -16,6 +16,12 @@ enum { FEW_TERMS = 32768 };
    long; 192 rows of 4096, which are more bytes than that, took 1.06 of the time (two cores of a Granite Rapids, 2026-11). */
 enum { KEPT_ROWS = 192, KEPT_BYTES = 1 << 20 };
 
+/* Rows up to which columns along the inner dimension are multiplied as they lie, if they are so long, and so many times that number: turning
+   them round takes as long as some ten rows of multiplications, adding up lanes as some of their terms. Of 1024 terms by 512 columns of
+   floats, 4 rows take half the time so, 16 0.55 of it and 32 0.9, and 16 rows of 2048 by 2048 columns of bytes 0.75 (one core of an Emerald
+   Rapids, 2026-11). */
+enum { ALONG_ROWS = 32, ALONG_LEAST = 64, ALONG_TIMES = 8 };
+
 /* A product of few rows waits for memory, which is fast where long pieces are read: its panels are flat. */
 enum { FEW_ROWS = 8 };
 
@@ -126,7 +132,8 @@ static void place_factors(kernel *k, pairs_way pairs) {
     product_form *p = &k->product;
     int left = half_of(k, p->left), right = half_of(k, p->right);
     int64_t stride, along, size = k->variables[p->inner].size;
-    bool flat = k->variables[p->row].size <= FEW_ROWS && k->variables[p->column].size >= PRODUCT_FLAT_COLUMNS && !p->right_runs_inward;
+    const int64_t n_rows = k->variables[p->row].size;
+    bool flat = n_rows <= FEW_ROWS && k->variables[p->column].size >= PRODUCT_FLAT_COLUMNS && !p->right_runs_inward;
     p->columns = flat ? PRODUCT_FLAT_COLUMNS : PRODUCT_COLUMNS;
     p->stretch = flat ? PRODUCT_FLAT_STRETCH : PRODUCT_STRETCH;
     pairs = flat ? PAIRS_WIDENED : pairs;
@@ -142,7 +149,7 @@ static void place_factors(kernel *k, pairs_way pairs) {
         p->right_runs_inward = turned || (!paired && p->right_runs_inward);
         bool ready = lies_ready(k, left, ASSAY_BF16, p->row, p->inner, &stride, &along) && along == 1 && size % PRODUCT_PAIRS_STEP == 0;
         p->left_stride = ready ? stride : -1;
-        int64_t n_rows = k->variables[p->row].size, kept_bytes = (n_rows + 31) / 32 * 32 * size * (int64_t)sizeof(uint16_t);
+        int64_t kept_bytes = (n_rows + 31) / 32 * 32 * size * (int64_t)sizeof(uint16_t);
         p->keeps_rows = pairs == PAIRS_BY_TILES && turned && n_rows <= KEPT_ROWS && kept_bytes <= KEPT_BYTES &&
                         size % PRODUCT_PAIRS_STEP == 0 && sums_along(k, p->inner);
         if (p->keeps_rows && stride % 2 != 0) {
@@ -154,8 +161,12 @@ static void place_factors(kernel *k, pairs_way pairs) {
         p->left_stride = stride;
         p->left_step = along;
     }
+    p->along = p->right_runs_inward && n_rows <= ALONG_ROWS && size >= ALONG_LEAST && size >= ALONG_TIMES * n_rows;
+    p->left_stride = p->along && p->left_step != 1 ? -1 : p->left_stride;
+    p->stretch = p->along ? PRODUCT_ALONG_STRETCH : p->stretch;
     if (lies_ready(k, p->right, ASSAY_F32, p->column, p->inner, &stride, &along)) {
-        p->right_stride = along == 1 && p->right_runs_inward ? stride : -1;
+        const bool whole = !p->along || k->variables[p->column].size % PRODUCT_COLUMNS_ALONG == 0; /* none beside all columns is looked at */
+        p->right_stride = along == 1 && p->right_runs_inward && whole ? stride : -1;
         p->right_rows = stride == 1 && !p->right_runs_inward && !flat ? along : -1;
     }
 }

@@ -24,6 +24,9 @@ static void emit_length(emitter *m, const char *name, const char *first, int64_t
     }
 }
 
+/* Of columns as they lie, where they are brought side by side. */
+enum { ALONG_APART = PRODUCT_ALONG_STRETCH + 16 };
+
 /* Rows whose sums are near while what follows from them is computed: four times those that are multiplied together. */
 enum { ROWS_AT_ONCE = 24 };
 
@@ -102,6 +105,12 @@ static void emit_first(emitter *m, const char *name, int e, int v, const char *f
     text_clear(&at);
 }
 
+/* How far apart the left factor's rows lie in their panel. Those of columns as they lie are an odd number of lines of memory apart, as are
+   the columns: the core's first cache finds room for them all. */
+static int left_apart(const product_form *p) {
+    return p->along ? ALONG_APART : p->stretch;
+}
+
 static void emit_left(emitter *m) {
     const product_form *p = &m->k->product;
     if (p->left_stride >= 0) {
@@ -111,10 +120,9 @@ static void emit_left(emitter *m) {
     emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
-    emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->left,
-                     p->stretch == PRODUCT_STRETCH         ? "left[128 * i + l] = %s;"
-                     : p->stretch == PRODUCT_PAIRS_STRETCH ? "left[256 * i + l] = %s;"
-                                                   : "left[8 * i + l] = %s;");
+    char store[48];
+    snprintf(store, sizeof store, "left[%d * i + l] = %%s;", left_apart(p));
+    emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->left, store);
     m->depth--;
     emit_line(m, "}");
 }
@@ -151,6 +159,9 @@ static void emit_right_pairs(emitter *m) {
 
 static void emit_right(emitter *m) {
     const product_form *p = &m->k->product;
+    if (p->along) {
+        return;
+    }
     if (p->right_stride >= 0) {
         emit_first(m, "right_columns", p->right, p->column, "first_column");
         if (p->pairs != PAIRS_WIDENED && !p->right_runs_inward) {
@@ -307,7 +318,10 @@ static void emit_panels(emitter *m) {
         return;
     }
     if (p->left_stride < 0) {
-        emit_line(m, "%s left[%lld];", pairs ? "uint16_t" : "float", (long long)p->row_block * p->stretch);
+        emit_line(m, "%s left[%lld];", pairs ? "uint16_t" : "float", (long long)p->row_block * left_apart(p));
+    }
+    if (p->along) {
+        return;
     }
     emit_line(m, "%s right[%d] __attribute__((aligned(64)));", pairs ? "uint32_t" : "float", p->stretch * p->columns / (pairs ? 2 : 1));
     if (m->k->variables[p->column].size % 16 != 0) {
@@ -465,6 +479,41 @@ static void emit_add(emitter *m, const char *begins, const char *ends) {
     emit_line(m, "}");
 }
 
+/* By columns as they lie, or as what is fused into them leaves a few of them side by side. */
+static void emit_along(emitter *m, const char *begins) {
+    const product_form *p = &m->k->product;
+    const char *left = p->left_stride < 0 ? "left" : "left_rows";
+    const long long left_stride = p->left_stride < 0 ? left_apart(p) : p->left_stride;
+    if (p->right_stride >= 0) {
+        emit_first(m, "right_columns", p->right, p->column, "first_column");
+    }
+    emit_line(m, "for (int64_t c = 0; c < n_columns; c += %d) {", PRODUCT_COLUMNS_ALONG);
+    m->depth++;
+    if (p->right_stride >= 0) {
+        const long long columns = m->k->variables[p->column].size, inner = m->k->variables[p->inner].size, stride = p->right_stride;
+        emit_line(m, "const float *const next = c + %d < n_columns ? right_columns + %lld * (c + %d)", PRODUCT_COLUMNS_ALONG, stride,
+                  PRODUCT_COLUMNS_ALONG);
+        emit_line(m, "                          : first_inner + %d < %lld ? right_columns + %d", p->stretch, inner, p->stretch);
+        emit_line(m, "                          : first_column + %d < %lld ? right_columns + %lld - first_inner : 0;", p->columns, columns,
+                  stride * p->columns);
+        emit_line(m, "multiply_along(%s, %lld, right_columns + %lld * c, %lld, n_rows, n_inner, sums + c, %s, next);",
+                  left, left_stride, stride, stride, begins);
+    } else {
+        emit_line(m, "float run[%d] __attribute__((aligned(64)));", PRODUCT_COLUMNS_ALONG * ALONG_APART);
+        emit_line(m, "for (int64_t i = 0; i < %d; i++) { /* the last column stands in for those that are not there */", PRODUCT_COLUMNS_ALONG);
+        m->depth++;
+        emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
+        char store[48];
+        snprintf(store, sizeof store, "run[%d * i + l] = %%s;", ALONG_APART);
+        emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->right, store);
+        m->depth--;
+        emit_line(m, "}");
+        emit_line(m, "multiply_along(%s, %lld, run, %d, n_rows, n_inner, sums + c, %s, 0);", left, left_stride, ALONG_APART, begins);
+    }
+    m->depth--;
+    emit_line(m, "}");
+}
+
 static void emit_multiply(emitter *m, const char *begins) {
     const product_form *p = &m->k->product;
     const char *left = p->left_stride < 0 ? "left" : "left_rows";
@@ -472,6 +521,8 @@ static void emit_multiply(emitter *m, const char *begins) {
     if (p->pairs != PAIRS_WIDENED) {
         emit_line(m, "%s(%s, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
                   p->pairs == PAIRS_BY_TILES ? "multiply_tiles" : "multiply_pairs", left, stride, begins);
+    } else if (p->along) {
+        emit_along(m, begins);
     } else {
         emit_line(m, "multiply_few(%s, %lld, %lld, right, n_rows, n_inner, n_columns, sums, %s);", left, stride, (long long)p->left_step,
                   begins);
