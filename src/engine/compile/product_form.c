@@ -116,6 +116,12 @@ static int half_of(const kernel *k, int e) {
     return x->kind == EXPR_CAST && k->exprs[x->sources[0]].dtype == ASSAY_BF16 ? x->sources[0] : -1;
 }
 
+/* A factor that is not rounded to bf16, where it is so only because pairs of such were to be multiplied. */
+static int unrounded(const kernel *k, int e) {
+    const int half = half_of(k, e), wide = half >= 0 && k->exprs[half].kind == EXPR_CAST ? k->exprs[half].sources[0] : -1;
+    return wide >= 0 && k->exprs[wide].dtype == ASSAY_F32 ? wide : e;
+}
+
 /* Whether nothing else is summed over. */
 static bool sums_along(const kernel *k, int inner) {
     for (int v = 0; v < k->n_variables; v++) {
@@ -157,6 +163,8 @@ static void place_factors(kernel *k, pairs_way pairs) {
         }
         return;
     }
+    p->left = unrounded(k, p->left);
+    p->right = unrounded(k, p->right);
     if (lies_ready(k, p->left, ASSAY_F32, p->row, p->inner, &stride, &along)) {
         p->left_stride = stride;
         p->left_step = along;

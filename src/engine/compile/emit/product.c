@@ -318,7 +318,7 @@ static void emit_panels(emitter *m) {
         return;
     }
     if (p->left_stride < 0) {
-        emit_line(m, "%s left[%lld];", pairs ? "uint16_t" : "float", (long long)p->row_block * left_apart(p));
+        emit_line(m, "%s left[%lld] __attribute__((aligned(64)));", pairs ? "uint16_t" : "float", (long long)p->row_block * left_apart(p));
     }
     if (p->along) {
         return;
