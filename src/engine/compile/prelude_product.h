@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A template, like prelude.h: what emitted matrix products call. Letters: rows of the left factor, columns of the right one; what
    is summed over is the inner dimension. The right factor lies in a panel of up to 128 inner steps (of bf16: 256) by 64 columns,
-   which the core's first cache holds, sums in rows of 64. bf16 are multiplied in pairs of inner steps: a panel's word holds two of them, the first one in its low half. */
+   which the core's first cache holds, sums in rows of 64. bf16 are multiplied in pairs of inner steps: a panel's word holds two of
+   them, the first one in its low half. */
 
 #if defined(__AVX512F__)
 #define BLOCK_LANES 16

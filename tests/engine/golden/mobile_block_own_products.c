@@ -41,12 +41,11 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             const int64_t at_once = 24;
             for (int64_t i = 0; i < n_rows; i += at_once) {
                 const int64_t end = n_rows - i < at_once ? n_rows : i + at_once;
-                float *const some = sums;
-                multiply_add(left_rows + 32 * i, 32, 1, i == 0 ? right_columns : 0, 784, right, end - i, n_inner, n_columns, some, first_inner == 0,
-                             some, 64, next.at != 0 ? &next : 0);
+                multiply_add(left_rows + 32 * i, 32, 1, i == 0 ? right_columns : 0, 784, right, end - i, n_inner, n_columns,
+                             sums, first_inner == 0, sums, 64, next.at != 0 ? &next : 0);
                 for (int64_t j = i; j < end; j++) {
                     const int64_t v1 = first_row + j;
-                    const float *const r0 = some + 64 * (j - i);
+                    const float *const r0 = sums + 64 * (j - i);
                     const float t4 = b2[v1];
                     const float t7 = b3[v1];
                     const float t9 = t7 + 9.999999747378752e-06f;
@@ -247,12 +246,11 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             const int64_t at_once = 24;
             for (int64_t i = 0; i < n_rows; i += at_once) {
                 const int64_t end = n_rows - i < at_once ? n_rows : i + at_once;
-                float *const some = sums;
-                multiply_add(left_rows + 96 * i, 96, 1, i == 0 ? right_columns : 0, 784, right, end - i, n_inner, n_columns, some, first_inner == 0,
-                             some, 64, next.at != 0 ? &next : 0);
+                multiply_add(left_rows + 96 * i, 96, 1, i == 0 ? right_columns : 0, 784, right, end - i, n_inner, n_columns,
+                             sums, first_inner == 0, sums, 64, next.at != 0 ? &next : 0);
                 for (int64_t j = i; j < end; j++) {
                     const int64_t v1 = first_row + j;
-                    const float *const r0 = some + 64 * (j - i);
+                    const float *const r0 = sums + 64 * (j - i);
                     INDEPENDENT
                     for (int64_t l = 0; l < n_columns; l++) {
                         const int64_t v3 = first_column + l;

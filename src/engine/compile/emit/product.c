@@ -5,6 +5,7 @@
    from the sums. Letters: M rows, N columns, K inner. */
 #include "engine/compile/emit/product.h"
 
+#include "engine/compile/emit/factors.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
@@ -23,12 +24,6 @@ static void emit_length(emitter *m, const char *name, const char *first, int64_t
                   (long long)all, first, (long long)most);
     }
 }
-
-/* Of columns as they lie, where they are brought side by side. */
-enum { ALONG_APART = PRODUCT_ALONG_STRETCH + 16 };
-
-/* Rows whose sums are near while what follows from them is computed: four times those that are multiplied together. */
-enum { ROWS_AT_ONCE = 24 };
 
 /* Which task: the batch, the block of rows, the block of columns, from slow to fast: neighbours share rows, which are read again
    and again and so had better stay in the core's cache, where each task reads its columns once. */
@@ -50,158 +45,6 @@ static void emit_place(emitter *m) {
         below *= k->variables[v].size;
     }
 }
-
-/* Names what is wanted and has none yet; but for `without`, variables that have no name either (as sets). */
-static void emit_wanted(emitter *m, uint64_t without) {
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        if (m->wanted[i] && !m->named[i] && (m->k->exprs[i].variables & without) == 0) {
-            emit_expr(m, i);
-        }
-    }
-}
-
-void emit_product_lanes(emitter *m, int v, const char *from, const char *n, int e, const char *store) {
-    bool *named = malloc((size_t)m->k->n_exprs + 1);
-    if (named == NULL) {
-        m->out.failed = true;
-        return;
-    }
-    memcpy(named, m->named, (size_t)m->k->n_exprs);
-    memset(m->wanted, 0, (size_t)m->k->n_exprs);
-    emit_want(m, e);
-    emit_wanted(m, (uint64_t)1 << v); /* once for all lanes: compilers cannot tell that no store changes what is loaded for it */
-    emit_line(m, strspn(n, "0123456789") > 0 ? "INDEPENDENT FEW" : "INDEPENDENT");
-    emit_line(m, "for (int64_t l = 0; l < %s; l++) {", n);
-    m->depth++;
-    definition made;
-    emit_define(m, &made, "const int64_t ", "v%d = %s + l", v, from);
-    emit_wanted(m, 0);
-    text value = {0};
-    emit_name(m, &value, e);
-    const char *at = strstr(store, "%s");
-    emit_line(m, "%.*s%s%s", (int)(at - store), store, text_get(&value), at + 2);
-    m->out.failed |= value.failed;
-    text_clear(&value);
-    emit_drop_unused(m, &made);
-    m->depth--;
-    emit_line(m, "}");
-    memcpy(m->named, named, (size_t)m->k->n_exprs);
-    free(named);
-}
-
-/* Where the first element of a factor's part lies that is read from where it is; v: its rows or its columns. */
-static void emit_first(emitter *m, const char *name, int e, int v, const char *first) {
-    const expr *x = &m->k->exprs[e];
-    text at = {0};
-    emit_line(m, "const %s *%s;", dialect_type(x->dtype), name);
-    emit_line(m, "{");
-    m->depth++;
-    emit_line(m, "const int64_t v%d = %s, v%d = first_inner;", v, first, m->k->product.inner);
-    emit_index(m, &at, x->at, -1);
-    emit_line(m, "%s = b%d + %s;", name, x->buffer, text_get(&at));
-    m->depth--;
-    emit_line(m, "}");
-    m->out.failed |= at.failed;
-    text_clear(&at);
-}
-
-/* How far apart the left factor's rows lie in their panel. Those of columns as they lie are an odd number of lines of memory apart, as are
-   the columns: the core's first cache finds room for them all. */
-static int left_apart(const product_form *p) {
-    return p->along ? ALONG_APART : p->stretch;
-}
-
-static void emit_left(emitter *m) {
-    const product_form *p = &m->k->product;
-    if (p->left_stride >= 0) {
-        emit_first(m, "left_rows", p->left, p->row, "first_row");
-        return;
-    }
-    emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
-    m->depth++;
-    emit_line(m, "const int64_t v%d = first_row + i;", p->row);
-    char store[48];
-    snprintf(store, sizeof store, "left[%d * i + l] = %%s;", left_apart(p));
-    emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->left, store);
-    m->depth--;
-    emit_line(m, "}");
-}
-
-static void emit_right_pairs(emitter *m) {
-    const product_form *p = &m->k->product;
-    if (p->right_runs_inward) {
-        emit_line(m, "for (int64_t c = 0; c < n_columns; c += 16) {");
-        m->depth++;
-        emit_line(m, "uint16_t run[4096] __attribute__((aligned(64)));");
-        emit_line(m, "for (int64_t i = 0; i < 16; i++) { /* the last column stands in for those that are not there */");
-        m->depth++;
-        emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
-        emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[256 * i + l] = %s;");
-        if (m->k->variables[p->inner].size % 2 != 0) {
-            emit_line(m, "for (int64_t l = n_inner; l %% 2 != 0; l++) {");
-            emit_line(m, "    run[256 * i + l] = 0;");
-            emit_line(m, "}");
-        }
-        m->depth--;
-        emit_line(m, "}");
-        emit_line(m, "turn_round(right + c, %d, run, 128, (n_inner + 1) / 2, 16, 4);", PRODUCT_COLUMNS);
-    } else {
-        emit_line(m, "for (int64_t i = 0; i < n_inner; i++) { /* the second of a pair joins the first */");
-        m->depth++;
-        emit_line(m, "const int64_t v%d = first_inner + i;", p->inner);
-        emit_line(m, "const uint32_t kept = i %% 2 == 0 ? 0 : 0xFFFFu, places = i %% 2 == 0 ? 0 : 16;");
-        emit_product_lanes(m, p->column, "first_column", "n_columns", p->right,
-                         "right[64 * (i / 2) + l] = (right[64 * (i / 2) + l] & kept) | (uint32_t)%s << places;");
-    }
-    m->depth--;
-    emit_line(m, "}");
-}
-
-static void emit_right(emitter *m) {
-    const product_form *p = &m->k->product;
-    if (p->along) {
-        return;
-    }
-    if (p->right_stride >= 0) {
-        emit_first(m, "right_columns", p->right, p->column, "first_column");
-        if (p->pairs != PAIRS_WIDENED && !p->right_runs_inward) {
-            emit_line(m, "pair_rows(right_columns, %lld, n_inner, n_columns, right);", (long long)p->right_stride);
-            return;
-        }
-        emit_line(m, "turn_round(right, %d, right_columns, %lld, %s, n_columns, 4);", PRODUCT_COLUMNS,
-                  (long long)p->right_stride, p->pairs != PAIRS_WIDENED ? "n_inner / 2" : "n_inner");
-        return;
-    }
-    if (p->right_rows >= 0) { /* multiplied from where they lie */
-        emit_first(m, "right_columns", p->right, p->column, "first_column");
-        return;
-    }
-    if (p->pairs != PAIRS_WIDENED) {
-        emit_right_pairs(m);
-        return;
-    }
-    if (p->right_runs_inward) {
-        emit_line(m, "for (int64_t c = 0; c < n_columns; c += 8) {");
-        m->depth++;
-        emit_line(m, "float run[1024];");
-        emit_line(m, "for (int64_t i = 0; i < 8; i++) { /* the last column stands in for those that are not there */");
-        m->depth++;
-        emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
-        emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[128 * i + l] = %s;");
-        m->depth--;
-        emit_line(m, "}");
-        emit_line(m, "turn_columns(run, n_inner, right + c);");
-    } else {
-        emit_line(m, "for (int64_t i = 0; i < n_inner; i++) {");
-        m->depth++;
-        emit_line(m, "const int64_t v%d = first_inner + i;", p->inner);
-        emit_product_lanes(m, p->column, "first_column", "n_columns", p->right,
-                         p->stretch == PRODUCT_STRETCH ? "right[64 * i + l] = %s;" : "right[512 * i + l] = %s;");
-    }
-    m->depth--;
-    emit_line(m, "}");
-}
-
 void emit_product_results(emitter *m, int v, const char *from, const char *n) {
     const kernel *k = m->k;
     const product_form *p = &k->product;
@@ -212,12 +55,12 @@ void emit_product_results(emitter *m, int v, const char *from, const char *n) {
             emit_want_index(m, k->roots[i].at);
         }
     }
-    emit_wanted(m, (uint64_t)1 << v);
+    emit_product_wanted(m, (uint64_t)1 << v);
     emit_line(m, "INDEPENDENT");
     emit_line(m, "for (int64_t l = 0; l < %s; l++) {", n);
     m->depth++;
     emit_line(m, "const int64_t v%d = %s + l;", v, from);
-    emit_wanted(m, 0);
+    emit_product_wanted(m, 0);
     for (int i = 0; i < k->n_roots; i++) {
         if (i != p->root) {
             emit_root(m, i);
@@ -243,11 +86,6 @@ static void emit_following(emitter *m, const char *from, const char *to, const c
     emit_product_results(m, p->column, "first_column", "n_columns");
     m->depth--;
     emit_line(m, "}");
-}
-
-/* Whether blocks are multiplied by multiply_add. */
-static bool is_added(const product_form *p) {
-    return p->stretch == PRODUCT_STRETCH && p->pairs == PAIRS_WIDENED;
 }
 
 /* Whether one panel holds all that is summed over. */
@@ -277,7 +115,7 @@ static const root *stored_as_they_are(const kernel *k, int64_t *stride) {
         found = r;
     }
     int64_t along;
-    return is_added(p) && found != NULL && found->store_dtype == ASSAY_F32 && k->variables[p->column].size % 16 == 0 &&
+    return emit_is_added(p) && found != NULL && found->store_dtype == ASSAY_F32 && k->variables[p->column].size % 16 == 0 &&
                    index_reads(k, found->at, -1, (int[EXPR_MAX_READS]){0}, 0) == 0 && index_stride(found->at, p->column, &along) &&
                    along == 1 && index_stride(found->at, p->row, stride) && *stride >= 0
                ? found
@@ -310,7 +148,7 @@ static void emit_panels(emitter *m) {
     const product_form *p = &m->k->product;
     bool pairs = p->pairs != PAIRS_WIDENED;
     long long inner = m->k->variables[p->inner].size;
-    int64_t stride, n_sums = is_one_stretch(m->k) && is_added(p) && p->row_block > ROWS_AT_ONCE ? ROWS_AT_ONCE : p->row_block;
+    int64_t stride, n_sums = is_one_stretch(m->k) && emit_is_added(p) && p->row_block > ROWS_AT_ONCE ? ROWS_AT_ONCE : p->row_block;
     if (stored_as_they_are(m->k, &stride) == NULL || !is_one_stretch(m->k)) {
         emit_line(m, "float sums[%lld] __attribute__((aligned(64)));", (long long)n_sums * p->columns);
     }
@@ -318,7 +156,8 @@ static void emit_panels(emitter *m) {
         return;
     }
     if (p->left_stride < 0) {
-        emit_line(m, "%s left[%lld] __attribute__((aligned(64)));", pairs ? "uint16_t" : "float", (long long)p->row_block * left_apart(p));
+        emit_line(m, "%s left[%lld] __attribute__((aligned(64)));", pairs ? "uint16_t" : "float",
+                  (long long)(emit_is_added(p) && p->row_block > ROWS_AT_ONCE ? ROWS_AT_ONCE : p->row_block) * emit_left_apart(p));
     }
     if (p->along) {
         return;
@@ -333,159 +172,90 @@ static void emit_panels(emitter *m) {
         emit_line(m, "}");
     }
 }
-
-/* Zeros up to a whole step of tiles. */
-static void emit_padding(emitter *m) {
-    const product_form *p = &m->k->product;
-    if (p->pairs == PAIRS_WIDENED || m->k->variables[p->inner].size % PRODUCT_PAIRS_STEP == 0) {
-        return;
-    }
-    emit_line(m, "for (int64_t i = (n_inner + 1) / 2; i %% 16 != 0; i++) {");
-    emit_line(m, "    for (int64_t l = 0; l < 64; l++) {");
-    emit_line(m, "        right[64 * i + l] = 0;");
-    emit_line(m, "    }");
-    emit_line(m, "}");
-    emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
-    emit_line(m, "    for (int64_t l = n_inner; l %% 32 != 0; l++) {");
-    emit_line(m, "        left[256 * i + l] = 0;");
-    emit_line(m, "    }");
-    emit_line(m, "}");
-}
-
-/* Whether the right factor is read from where it lies, so that the place of its next panel is known. */
-static bool lies_there(const product_form *p) {
-    return is_added(p) && (p->right_rows >= 0 || p->right_stride >= 0);
-}
-
-/* Whether the task behind the one that has all columns is of the next batch. */
-static bool has_batch_behind(const kernel *k) {
-    return k->n_tasks > 0 && !k->product.has_windows && k->variables[k->product.row].size <= k->product.row_block;
-}
-
-/* Where the right factor's first panel lies in the next batch: behind the last one, outside, where it is only asked for. */
-static void emit_behind(emitter *m) {
-    const product_form *p = &m->k->product;
-    const expr *x = &m->k->exprs[p->right];
-    const int batch = m->k->tasks[m->k->n_tasks - 1];
-    text at = {0};
-    definition behind;
-    emit_define(m, &behind, "const int64_t ", "batch_behind = v%d + 1", batch);
-    emit_line(m, "const %s *columns_behind;", dialect_type(x->dtype));
-    emit_line(m, "{");
-    m->depth++;
-    definition made[3];
-    emit_define(m, &made[0], "const int64_t ", "v%d = batch_behind", batch);
-    emit_define(m, &made[1], "const int64_t ", "v%d = 0", p->column);
-    emit_define(m, &made[2], "const int64_t ", "v%d = 0", p->inner);
-    emit_index(m, &at, x->at, -1);
-    emit_line(m, "columns_behind = b%d + %s;", x->buffer, text_get(&at));
-    for (int i = countof(made) - 1; i >= 0; i--) {
-        emit_drop_unused(m, &made[i]);
-    }
-    m->depth--;
-    emit_line(m, "}");
-    emit_drop_unused(m, &behind);
-    m->out.failed |= at.failed;
-    text_clear(&at);
-}
-
-/* Pieces of 256 bytes that the left factor of a batch is, where it is multiplied column by column, which the CPU does not read ahead, the
-   pieces lie one behind the other in memory that no other kernel of a chain has just filled, and one panel multiplies them all; 0. The
-   first product of attention's gradient takes 22 us a head so, and 24.5 otherwise (Zen 4, 2026-11). */
-static int64_t rows_behind(const emitter *m) {
-    const kernel *k = m->k;
-    const product_form *p = &k->product;
-    const int64_t rows = k->variables[p->row].size, inner = k->variables[p->inner].size;
+/* The words of multiply_add that tell where sums come from, whether there are none yet, and where they go. */
+static void add_sums(text *to, const emitter *m, bool in_parts, const char *begins, const char *ends) {
     int64_t stride;
-    const bool dense = p->left_stride == 1 && p->left_step == rows;
-    const expr *x = &k->exprs[p->left];
-    return dense && inner <= PRODUCT_STRETCH && m->c->buffers[x->buffer].part_elems == 0 &&
-                   index_stride(x->at, k->tasks[k->n_tasks - 1], &stride) && stride == rows * inner
-               ? rows * inner * (int64_t)sizeof(float) / 256
-               : 0;
-}
-
-/* The next panel: of the next inner steps, or else the first one of the columns that the next task computes. */
-static void emit_next(emitter *m) {
-    const product_form *p = &m->k->product;
-    if (!lies_there(p)) {
-        return;
+    const bool one = is_one_stretch(m->k), stored = stored_as_they_are(m->k, &stride) != NULL;
+    text sums = {0}, results = {0};
+    text_add(&sums, in_parts && !one ? "sums + 64 * i" : "sums");
+    text_add(&results, "results");
+    if (stored && in_parts) {
+        text_addf(&results, " + %lld * i", (long long)stride);
     }
-    const bool inward = p->right_stride >= 0, goes_on = has_batch_behind(m->k);
-    long long columns = m->k->variables[p->column].size, inner = m->k->variables[p->inner].size;
-    long long step = inward ? 1 : p->right_rows, column = inward ? p->right_stride : 1;
-    if (goes_on) {
-        emit_behind(m);
-    }
-    emit_line(m, "next_panel next = {first_inner + %d < %lld ? (const char *)(right_columns + %lld)", PRODUCT_STRETCH, inner,
-              step * PRODUCT_STRETCH);
-    emit_line(m, "                         : first_column + %d < %lld ? (const char *)(right_columns + %lld - %lld * first_inner) : %s,",
-              PRODUCT_COLUMNS, columns, column * PRODUCT_COLUMNS, step, goes_on ? "(const char *)columns_behind" : "0");
-    const int64_t behind = goes_on ? rows_behind(m) : 0;
-    if (behind > 0) {
-        emit_line(m, "                         %lld, %d, (const char *)(left_rows + %lld), first_column + %d < %lld ? 0 : %lld, 0};",
-                  4 * (inward ? column : step), inward ? 2 : 1, (long long)(m->k->variables[p->row].size * inner), PRODUCT_COLUMNS, columns,
-                  (long long)behind);
+    if (!stored) {
+        text_addf(to, "%s, %s, %s, 64", text_get(&sums), begins, text_get(&sums));
+    } else if (one) {
+        text_addf(to, "%s, %s, %s, %lld", text_get(&results), begins, text_get(&results), (long long)stride);
     } else {
-        emit_line(m, "                         %lld, %d, 0, 0, 0};", 4 * (inward ? column : step), inward ? 2 : 1);
+        text_addf(to, "%s, %s, %s ? %s : %s, %s ? %lld : 64", text_get(&sums), begins, ends, text_get(&results), text_get(&sums), ends,
+                  (long long)stride);
     }
+    to->failed |= sums.failed || results.failed;
+    text_clear(&sums);
+    text_clear(&results);
 }
 
-/* By multiply_add: sums of one stretch, or with what those before have come to; `ends` tells the last one. What is not stored as it is goes
-   on as soon as some rows have been added up, while they are near. */
+/* By multiply_add: sums of one stretch, or with what those before have come to; `ends` tells the last one. Of some rows at a time, what is
+   brought into a panel, and what follows from sums, is near. */
 static void emit_add(emitter *m, const char *begins, const char *ends) {
     const product_form *p = &m->k->product;
-    const char *left = p->left_stride < 0 ? "left" : "left_rows", *behind = lies_there(p) ? "next.at != 0 ? &next : 0" : "0";
-    const long long stride = p->left_stride < 0 ? p->stretch : p->left_stride, step = p->left_step;
-    const bool one = is_one_stretch(m->k);
-    int64_t result_stride;
-    const bool stored = stored_as_they_are(m->k, &result_stride) != NULL;
-    char source[64];
-    snprintf(source, sizeof source, p->right_rows < 0 ? "0, 0" : stored ? "right_columns, %lld" : "i == 0 ? right_columns : 0, %lld",
-             (long long)p->right_rows);
-    emit_next(m);
-    if (stored) {
-        emit_line(m, "multiply_add(%s, %lld, %lld, %s, right, n_rows, n_inner, n_columns, %s, %s,", left, stride, step, source,
-                  one ? "results" : "sums", begins);
-        if (one) {
-            emit_line(m, "             results, %lld, %s);", (long long)result_stride, behind);
+    const bool one = is_one_stretch(m->k), has_panel = p->left_stride < 0;
+    int64_t stride;
+    const bool stored = stored_as_they_are(m->k, &stride) != NULL, in_parts = has_panel || !stored;
+    emit_next_panel(m);
+    if (in_parts) {
+        if (one || has_panel) {
+            emit_line(m, "const int64_t at_once = %d;", ROWS_AT_ONCE);
         } else {
-            emit_line(m, "             %s ? results : sums, %s ? %lld : 64, %s);", ends, ends, (long long)result_stride, behind);
+            emit_line(m, "const int64_t at_once = %s ? %d : n_rows;", ends, ROWS_AT_ONCE);
         }
-        return;
-    }
-    if (one) {
-        emit_line(m, "const int64_t at_once = %d;", ROWS_AT_ONCE);
-    } else {
-        emit_line(m, "const int64_t at_once = %s ? %d : n_rows;", ends, ROWS_AT_ONCE);
-    }
-    emit_line(m, "for (int64_t i = 0; i < n_rows; i += at_once) {");
-    m->depth++;
-    emit_line(m, "const int64_t end = n_rows - i < at_once ? n_rows : i + at_once;");
-    emit_line(m, "float *const some = %s;", one ? "sums" : "sums + 64 * i");
-    emit_line(m, "multiply_add(%s + %lld * i, %lld, %lld, %s, right, end - i, n_inner, n_columns, some, %s,", left, stride, stride, step, source,
-              begins);
-    emit_line(m, "             some, 64, %s);", behind);
-    if (!one) {
-        emit_line(m, "if (%s) {", ends);
+        emit_line(m, "for (int64_t i = 0; i < n_rows; i += at_once) {");
         m->depth++;
+        emit_line(m, "const int64_t end = n_rows - i < at_once ? n_rows : i + at_once;");
     }
-    emit_following(m, "i", "end", "some");
-    if (!one) {
+    text left = {0}, sums = {0};
+    if (has_panel) {
+        emit_left_panel(m, "i", "end");
+        text_addf(&left, "left, %d, 1", emit_left_apart(p));
+    } else {
+        text_add(&left, "left_rows");
+        if (in_parts) {
+            text_addf(&left, " + %lld * i", (long long)p->left_stride);
+        }
+        text_addf(&left, ", %lld, %lld", (long long)p->left_stride, (long long)p->left_step);
+    }
+    add_sums(&sums, m, in_parts, begins, ends);
+    const char *source = p->right_rows < 0 ? "0" : in_parts ? "i == 0 ? right_columns : 0" : "right_columns";
+    emit_line(m, "multiply_add(%s, %s, %lld, right, %s, n_inner, n_columns,", text_get(&left), source,
+              (long long)(p->right_rows < 0 ? 0 : p->right_rows), in_parts ? "end - i" : "n_rows");
+    emit_line(m, "             %s, %s);", text_get(&sums), emit_right_lies_there(p) ? "next.at != 0 ? &next : 0" : "0");
+    m->out.failed |= left.failed || sums.failed;
+    text_clear(&left);
+    text_clear(&sums);
+    if (in_parts && !stored) {
+        if (!one) {
+            emit_line(m, "if (%s) {", ends);
+            m->depth++;
+        }
+        emit_following(m, "i", "end", one ? "sums" : "(sums + 64 * i)");
+        if (!one) {
+            m->depth--;
+            emit_line(m, "}");
+        }
+    }
+    if (in_parts) {
         m->depth--;
         emit_line(m, "}");
     }
-    m->depth--;
-    emit_line(m, "}");
 }
 
 /* By columns as they lie, or as what is fused into them leaves a few of them side by side. */
 static void emit_along(emitter *m, const char *begins) {
     const product_form *p = &m->k->product;
     const char *left = p->left_stride < 0 ? "left" : "left_rows";
-    const long long left_stride = p->left_stride < 0 ? left_apart(p) : p->left_stride;
+    const long long left_stride = p->left_stride < 0 ? emit_left_apart(p) : p->left_stride;
     if (p->right_stride >= 0) {
-        emit_first(m, "right_columns", p->right, p->column, "first_column");
+        emit_factor_first(m, "right_columns", p->right, p->column, "first_column");
     }
     emit_line(m, "for (int64_t c = 0; c < n_columns; c += %d) {", PRODUCT_COLUMNS_ALONG);
     m->depth++;
@@ -550,7 +320,7 @@ static void emit_kept(emitter *m) {
     if (p->left_stride < 0) {
         emit_line(m, "uint16_t left[%lld];", (long long)p->row_block * p->stretch);
     }
-    emit_left(m);
+    emit_left_factor(m);
     emit_line(m, "tile_rows(kept + TILES_OF_STEP * first_inner, %lld, %s, %lld, n_rows, n_inner);", inner,
               p->left_stride < 0 ? "left" : "left_rows", (long long)(p->left_stride < 0 ? p->stretch : p->left_stride));
     m->depth--;
@@ -558,7 +328,7 @@ static void emit_kept(emitter *m) {
     m->depth--;
     emit_line(m, "}");
     emit_line(m, "const int64_t first_inner = 0;");
-    emit_first(m, "right_columns", p->right, p->column, "first_column");
+    emit_factor_first(m, "right_columns", p->right, p->column, "first_column");
     emit_line(m, "multiply_kept_rows(right_columns, %lld, kept, n_rows, %lld, n_columns, sums);", 2 * (long long)p->right_stride, inner);
 }
 
@@ -591,10 +361,10 @@ void emit_product(emitter *m) {
     emit_line(m, "for (int64_t first_inner = 0; first_inner < %lld; first_inner += %d) {", inner, p->stretch);
     m->depth++;
     emit_length(m, "n_inner", "first_inner", inner, p->stretch);
-    emit_left(m);
-    emit_right(m);
-    emit_padding(m);
-    if (is_added(p)) {
+    emit_left_factor(m);
+    emit_right_factor(m);
+    emit_factors_padding(m);
+    if (emit_is_added(p)) {
         emit_add(m, text_get(&begins), text_get(&ends));
     } else {
         emit_multiply(m, text_get(&begins));
@@ -606,7 +376,7 @@ void emit_product(emitter *m) {
     m->out.failed |= begins.failed || ends.failed;
     text_clear(&begins);
     text_clear(&ends);
-    if (!is_added(p)) {
+    if (!emit_is_added(p)) {
         emit_following(m, "0", "n_rows", "sums");
     }
 }

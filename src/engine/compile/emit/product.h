@@ -9,9 +9,7 @@
 void emit_product_room(emitter *m);
 /* What one task does. */
 void emit_product(emitter *m);
-/* A loop over the lanes l of variable v from `from` on, whose body stores expression e: by `store`, in which %s stands for it. */
-void emit_product_lanes(emitter *m, int v, const char *from, const char *n, int e, const char *store);
-/* The same whose body stores all that is kept, of sums that r and the root's number name. */
+/* A loop over the lanes l of variable v from `from` on, whose body stores all that is kept, of sums that r and the root's number name. */
 void emit_product_results(emitter *m, int v, const char *from, const char *n);
 
 #endif

@@ -5,6 +5,7 @@
    by channels times channels by columns is a matrix product. Its sums become results, in the order in which they are stored. */
 #include "engine/compile/emit/windows.h"
 
+#include "engine/compile/emit/factors.h"
 #include "engine/compile/emit/inside.h"
 #include "engine/compile/emit/product.h"
 #include "engine/compile/emit/wants.h"
