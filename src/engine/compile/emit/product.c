@@ -12,7 +12,6 @@
 #include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* How many rows, columns or inner steps a block has: `most`, and the last one what is left of all. */
