@@ -10,6 +10,7 @@
 #include "engine/compile/emit/fetching.h"
 #include "engine/compile/emit/halves.h"
 #include "engine/compile/emit/joined.h"
+#include "engine/compile/emit/lane_ranges.h"
 #include "engine/compile/emit/pairs.h"
 #include "engine/compile/emit/ranges.h"
 #include "engine/compile/emit/row_ends.h"

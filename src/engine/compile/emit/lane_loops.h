@@ -27,14 +27,10 @@ void emit_close_lanes(emitter *m, const lane_range *range, const lane_loop *l, c
 /* The innermost statements of a phase, inside the loop over lanes or without one. `before`: only what does not depend on the
    vector variable. */
 void emit_body(emitter *m, int phase, bool before);
-/* A range as one loop, which computes what is wanted. */
-void emit_plain_range(emitter *m, int phase, const lane_range *range);
 /* Lanes of any expression, into an array of that name; or each between these words. */
 void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range);
 void emit_lanes_into(emitter *m, int i, const char *before, const char *after, const lane_range *range);
 /* Of a block that has fewer lanes: what is left of the array that is named so, of expression or root i, is 0. */
 void emit_fill_up(emitter *m, const char *array, int i);
-/* A block of halves that lie here and there, side by side, and what they are in f32. */
-void emit_gathered(emitter *m, const lane_range *range);
 
 #endif

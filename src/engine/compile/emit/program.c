@@ -12,6 +12,7 @@
 #include "engine/compile/emit/frame.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/halves.h"
+#include "engine/compile/emit/indices.h"
 #include "engine/compile/emit/joined.h"
 #include "engine/compile/emit/ordered.h"
 #include "engine/compile/emit/phases.h"
@@ -170,6 +171,7 @@ static void emit_kernel(emitter *m, const char *symbol) {
     }
     if (k->checks) {
         emit_line(m, "uint64_t bad = 0;");
+        emit_index_tables(m);
     }
     if (k->column_parts > 0) {
         emit_open_part(m);
@@ -238,6 +240,8 @@ static bool begin(emitter *m, const kernel *k) {
     m->widened = arena_make(m->c->memory, n, 1);
     m->turned = arena_make(m->c->memory, n, 1);
     m->gathered = arena_make(m->c->memory, n, 1);
+    m->tabled = arena_make(m->c->memory, n, 1);
+    m->looked = arena_make(m->c->memory, n, 1);
     m->operands = arena_make(m->c->memory, n, 1);
     m->follows = arena_make(m->c->memory, n, 1);
     m->staged = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
@@ -262,7 +266,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->streams = !k->is_product && emit_streams_any(m);
     m->spares_stores = m->c->options->few_stores || waits_for_itself(m, k);
     return m->saved_in != NULL && m->versions != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
-           m->widened != NULL && m->gathered != NULL && m->operands != NULL && m->follows != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL &&
+           m->widened != NULL && m->gathered != NULL && m->looked != NULL && m->tabled != NULL && m->operands != NULL && m->follows != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL &&
            m->quiet != NULL;
 }
 

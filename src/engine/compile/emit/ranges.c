@@ -5,6 +5,7 @@
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/held.h"
 #include "engine/compile/emit/inside.h"
+#include "engine/compile/emit/lane_ranges.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
 #include "engine/compile/emit/writing.h"

@@ -9,6 +9,7 @@
 #include "engine/compile/emit/block_functions.h"
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/halves.h"
+#include "engine/compile/emit/lane_ranges.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
 #include "engine/compile/emit/writing.h"

@@ -18,6 +18,10 @@ static void add_atom(const emitter *m, text *out, const index_atom *atom, int gu
     } else if (atom->kind == ATOM_DATA) {
         int e = expr_find(m->k, atom->id, atom->n_at, atom->at, guard);
         assert(e >= 0);
+        if (m->tabled[e]) {
+            text_addf(out, "table%d[v%d]", e, m->k->vector);
+            return;
+        }
         text_add(out, atom->is_sure ? "" : "checked(");
         emit_name(m, out, e);
         if (!atom->is_sure) {
@@ -189,7 +193,11 @@ static void add_value(emitter *m, text *out, int i) {
             text_add(out, " ? ");
         }
         text_addf(out, "b%d[", e->buffer);
-        emit_index(m, out, e->at, e->guard);
+        if (m->looked[i]) {
+            text_addf(out, "place%d[%s]", i, m->lane);
+        } else {
+            emit_index(m, out, e->at, e->guard);
+        }
         text_add(out, asks ? "] : 0" : "]");
         break;
     }

@@ -22,14 +22,18 @@ void emit_want(emitter *m, int i) {
     }
     int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
     for (int r = 0; r < n; r++) {
-        emit_want(m, reads[r]);
+        if (e->kind != EXPR_LOAD || (!m->looked[i] && !m->tabled[reads[r]])) {
+            emit_want(m, reads[r]);
+        }
     }
 }
 
 void emit_want_index(emitter *m, index_sum a) {
     int reads[EXPR_MAX_READS], n = index_reads(m->k, a, -1, reads, 0);
     for (int r = 0; r < n; r++) {
-        emit_want(m, reads[r]);
+        if (!m->tabled[reads[r]]) {
+            emit_want(m, reads[r]);
+        }
     }
 }
 

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Places that data say, of a range of lanes. Compilers make vector code of how an index is found and checked, and none of loads from wherever it
+   says: where both are in one loop, vectors are taken apart again, lane by lane. So a loop of its own finds the places of a block of loads, and
+   the lanes' loop looks there. Elements of [512, 1024] f16 by [512, 256] indices take 0.75 of the time so, those of a short row of f32 0.5 (an
+   Emerald Rapids, 2026-11). Indices that go with lanes alone, as many tasks look with them, are checked once for all. */
+#include "engine/compile/emit/indices.h"
+
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Fewer lanes are no vector; what more of them, or of more loads, would keep is not near. */
+enum { LEAST_LANES = 16, MOST_PLACES = 4096, ELSEWHERE = -1 };
+
+/* Of a table for all tasks, which has to be made by each thread, and anew for each of the few parts of its tasks: how often it is looked at. */
+enum { MOST_IN_TABLE = 4096, LEAST_LOOKS = 64 };
+
+/* Whether lanes are what tasks are made of, one after the other. */
+static bool are_plain(const emitter *m) {
+    const kernel *k = m->k;
+    return m->rows && !k->has_classes && !k->is_product && !k->has_frame && m->flow == FLOW_NONE && k->beside == 0 && k->n_phases == 1;
+}
+
+/* Notes below what the indices within an index expression have to be; ELSEWHERE: not the same everywhere, or not asked. */
+static void note_sizes(const emitter *m, index_sum a, int64_t *sizes) {
+    for (int i = 0; i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        if (atom->kind == ATOM_QUOTIENT || atom->kind == ATOM_REMAINDER) {
+            note_sizes(m, atom->of, sizes);
+        }
+        if (atom->kind == ATOM_DATA) {
+            const int e = expr_find(m->k, atom->id, atom->n_at, atom->at, -1);
+            const int64_t size = atom->is_sure ? ELSEWHERE : atom->size;
+            sizes[e] = sizes[e] == 0 || sizes[e] == size ? size : ELSEWHERE;
+        }
+    }
+}
+
+/* What indices have to be below, by their expressions; 0: others. What others look with, or behind conditions, they check themselves. */
+static void find_indices(const emitter *m, int64_t *sizes) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        if (e->kind == EXPR_LOAD && e->guard < 0) {
+            note_sizes(m, e->at, sizes);
+        }
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        const bool asks = e->guard >= 0 || e->kind == EXPR_WITHIN || e->kind == EXPR_INDEX;
+        int reads[EXPR_MAX_READS], n = asks ? expr_reads(k, e, reads) : 0;
+        for (int r = 0; r < n; r++) {
+            sizes[reads[r]] = 0;
+        }
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        int reads[EXPR_MAX_READS], n = index_reads(k, k->roots[i].at, -1, reads, 0);
+        for (int r = 0; r < n; r++) {
+            sizes[reads[r]] = 0;
+        }
+    }
+}
+
+/* Whether lanes differ in a load by what data say, but for what tables say. */
+static bool looks_by_lanes(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    int reads[EXPR_MAX_READS], n = e->kind == EXPR_LOAD && e->guard < 0 ? index_reads(m->k, e->at, -1, reads, 0) : 0;
+    bool by_lanes = false;
+    for (int r = 0; r < n; r++) {
+        by_lanes |= !m->tabled[reads[r]] && (m->k->exprs[reads[r]].variables >> m->k->vector & 1) != 0;
+    }
+    return by_lanes && !m->named[i] && !m->widened[i] && m->saved_in[i] < 0 && !m->kept[i] && !m->turned[i];
+}
+
+static int64_t places_of(const emitter *m, const lane_range *range) {
+    return range->block > 0 ? range->block : m->k->lanes;
+}
+
+/* Leaves out loads that only say where others look: those who look find their places without. `read`: room for sets of expressions. */
+static void keep_needed(emitter *m, bool *read, bool *needed) {
+    const kernel *k = m->k;
+    for (int i = k->n_exprs - 1; i >= 0; i--) { /* what reads an expression comes behind it */
+        needed[i] |= m->wanted[i] && !read[i];
+        m->looked[i] &= needed[i];
+        int reads[EXPR_MAX_READS], n = m->wanted[i] ? expr_reads(k, &k->exprs[i], reads) : 0;
+        for (int r = 0; r < n; r++) {
+            read[reads[r]] = true;
+            needed[reads[r]] |= needed[i] && !m->looked[i];
+        }
+    }
+}
+
+static bool choose(emitter *m, const lane_range *range) {
+    const size_t n_exprs = (size_t)m->k->n_exprs;
+    int64_t n = 0;
+    emit_end_indices(m);
+    if (!are_plain(m) || range->singly || places_of(m, range) < LEAST_LANES) {
+        return false;
+    }
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        m->looked[i] = m->wanted[i] && looks_by_lanes(m, i);
+        n += m->looked[i] ? 1 : 0;
+    }
+    bool *sets = n > 0 ? calloc(2 * n_exprs, 1) : NULL;
+    if (sets == NULL) {
+        m->out.failed |= n > 0;
+        return false;
+    }
+    keep_needed(m, sets, sets + n_exprs);
+    free(sets);
+    n = 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        n += m->looked[i] ? 1 : 0;
+    }
+    const bool near = n * places_of(m, range) <= MOST_PLACES;
+    if (!near) {
+        emit_end_indices(m);
+    }
+    return n > 0 && near;
+}
+
+bool emit_begin_indices(emitter *m, const lane_range *range) {
+    const kernel *k = m->k;
+    if (!choose(m, range)) {
+        return false;
+    }
+    const size_t n = (size_t)k->n_exprs;
+    bool *named = malloc(2 * n + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return true;
+    }
+    bool *const looked = named + n;
+    memcpy(named, m->named, n);
+    memcpy(looked, m->looked, n);
+    emit_end_indices(m); /* what one says, another one may read to find its place */
+    memset(m->wanted, 0, n);
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (looked[i]) {
+            emit_line(m, "int64_t place%d[%lld];", i, (long long)places_of(m, range));
+            emit_want_index(m, k->exprs[i].at);
+        }
+    }
+    lane_loop l;
+    emit_open_lanes(m, range, &l);
+    emit_body(m, -1, false);
+    for (int i = 0; i < k->n_exprs; i++) {
+        text at = {0};
+        if (looked[i]) {
+            emit_index(m, &at, k->exprs[i].at, -1);
+            emit_line(m, "place%d[%s] = %s;", i, m->lane, text_get(&at));
+        }
+        m->out.failed |= at.failed;
+        text_clear(&at);
+    }
+    emit_close_lanes(m, range, &l, named);
+    memcpy(m->looked, looked, n);
+    free(named);
+    return true;
+}
+
+void emit_end_indices(emitter *m) {
+    memset(m->looked, 0, (size_t)m->k->n_exprs);
+}
+
+void emit_index_tables(emitter *m) {
+    const kernel *k = m->k;
+    const int v = k->vector;
+    if (!are_plain(m) || k->variables[v].size > MOST_IN_TABLE || k->variables[v].tile > 0 ||
+        (double)k->n_task_items * (double)k->lanes < LEAST_LOOKS * (double)k->variables[v].size) {
+        return;
+    }
+    memset(m->named, 0, (size_t)k->n_exprs);
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    bool any = false;
+    int64_t *sizes = calloc((size_t)k->n_exprs + 1, sizeof *sizes);
+    if (sizes == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    find_indices(m, sizes);
+    for (int i = 0; i < k->n_exprs; i++) {
+        const bool alone = k->exprs[i].variables == (uint64_t)1 << v && k->exprs[i].guard < 0;
+        sizes[i] = sizes[i] > 0 && sizes[i] <= INT32_MAX && alone && m->saved_in[i] < 0 ? sizes[i] : 0;
+        if (sizes[i] > 0) {
+            emit_line(m, "int32_t table%d[%lld];", i, (long long)k->variables[v].size);
+            emit_want(m, i);
+            any = true;
+        }
+    }
+    if (any) {
+        emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)k->variables[v].size, v);
+        m->depth++;
+        emit_body(m, -1, false);
+        for (int i = 0; i < k->n_exprs; i++) {
+            text name = {0};
+            if (sizes[i] > 0) {
+                emit_name(m, &name, i);
+                emit_line(m, "table%d[v%d] = (int32_t)checked(%s, %lld, &bad);", i, v, text_get(&name), (long long)sizes[i]);
+            }
+            m->out.failed |= name.failed;
+            text_clear(&name);
+        }
+        m->depth--;
+        emit_line(m, "}");
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->tabled[i] = sizes[i] > 0;
+    }
+    memset(m->named, 0, (size_t)k->n_exprs);
+    free(sizes);
+}
