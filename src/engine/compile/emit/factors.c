@@ -97,23 +97,30 @@ void emit_left_factor(emitter *m) {
     }
 }
 
+void emit_column_run(emitter *m, const char *type, int together, int apart, bool pads) {
+    const product_form *p = &m->k->product;
+    emit_line(m, "%s run[%d] __attribute__((aligned(64)));", type, together * apart);
+    emit_line(m, "for (int64_t i = 0; i < %d; i++) { /* the last column stands in for those that are not there */", together);
+    m->depth++;
+    emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
+    char store[48];
+    snprintf(store, sizeof store, "run[%d * i + l] = %%s;", apart);
+    emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->right, store);
+    if (pads) {
+        emit_line(m, "for (int64_t l = n_inner; l %% 2 != 0; l++) {");
+        emit_line(m, "    run[%d * i + l] = 0;", apart);
+        emit_line(m, "}");
+    }
+    m->depth--;
+    emit_line(m, "}");
+}
+
 static void emit_right_pairs(emitter *m) {
     const product_form *p = &m->k->product;
     if (p->right_runs_inward) {
         emit_line(m, "for (int64_t c = 0; c < n_columns; c += 16) {");
         m->depth++;
-        emit_line(m, "uint16_t run[4096] __attribute__((aligned(64)));");
-        emit_line(m, "for (int64_t i = 0; i < 16; i++) { /* the last column stands in for those that are not there */");
-        m->depth++;
-        emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
-        emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[256 * i + l] = %s;");
-        if (m->k->variables[p->inner].size % 2 != 0) {
-            emit_line(m, "for (int64_t l = n_inner; l %% 2 != 0; l++) {");
-            emit_line(m, "    run[256 * i + l] = 0;");
-            emit_line(m, "}");
-        }
-        m->depth--;
-        emit_line(m, "}");
+        emit_column_run(m, "uint16_t", 16, PRODUCT_PAIRS_STRETCH, m->k->variables[p->inner].size % 2 != 0);
         emit_line(m, "turn_round(right + c, %d, run, 128, (n_inner + 1) / 2, 16, 4);", PRODUCT_COLUMNS);
     } else {
         emit_line(m, "for (int64_t i = 0; i < n_inner; i++) { /* the second of a pair joins the first */");
@@ -153,13 +160,7 @@ void emit_right_factor(emitter *m) {
     if (p->right_runs_inward) {
         emit_line(m, "for (int64_t c = 0; c < n_columns; c += 8) {");
         m->depth++;
-        emit_line(m, "float run[1024];");
-        emit_line(m, "for (int64_t i = 0; i < 8; i++) { /* the last column stands in for those that are not there */");
-        m->depth++;
-        emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
-        emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[128 * i + l] = %s;");
-        m->depth--;
-        emit_line(m, "}");
+        emit_column_run(m, "float", 8, PRODUCT_STRETCH, false);
         emit_line(m, "turn_columns(run, n_inner, right + c);");
     } else {
         emit_line(m, "for (int64_t i = 0; i < n_inner; i++) {");

@@ -25,6 +25,8 @@ void emit_left_panel(emitter *m, const char *from, const char *to);
 bool emit_is_added(const product_form *p);
 void emit_left_factor(emitter *m);
 void emit_right_factor(emitter *m);
+/* `together` columns from `c` on, side by side in `run`, whose rows lie so far apart; `pads`: up to a whole pair. */
+void emit_column_run(emitter *m, const char *type, int together, int apart, bool pads);
 /* Zeros up to a whole step of tiles. */
 void emit_factors_padding(emitter *m);
 /* Whether the right factor is read from where it lies, so that the place of its next panel is known; names that. */

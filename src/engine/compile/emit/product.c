@@ -268,15 +268,7 @@ static void emit_along(emitter *m, const char *begins) {
         emit_line(m, "multiply_along(%s, %lld, right_columns + %lld * c, %lld, n_rows, n_inner, sums + c, %s, next);",
                   left, left_stride, stride, stride, begins);
     } else {
-        emit_line(m, "float run[%d] __attribute__((aligned(64)));", PRODUCT_COLUMNS_ALONG * ALONG_APART);
-        emit_line(m, "for (int64_t i = 0; i < %d; i++) { /* the last column stands in for those that are not there */", PRODUCT_COLUMNS_ALONG);
-        m->depth++;
-        emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
-        char store[48];
-        snprintf(store, sizeof store, "run[%d * i + l] = %%s;", ALONG_APART);
-        emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->right, store);
-        m->depth--;
-        emit_line(m, "}");
+        emit_column_run(m, "float", PRODUCT_COLUMNS_ALONG, ALONG_APART, false);
         emit_line(m, "multiply_along(%s, %lld, run, %d, n_rows, n_inner, sums + c, %s, 0);", left, left_stride, ALONG_APART, begins);
     }
     m->depth--;
