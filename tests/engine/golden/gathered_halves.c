@@ -15,21 +15,23 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             float wide7[64];
             float made0[64];
             uint16_t half7[64];
-            int64_t place6[64];
-            INDEPENDENT
-            for (int64_t i = 0; i < 64; i++) {
-                const int64_t l = block + i;
-                const int64_t v1 = first_lane + l;
-                const int64_t t0 = b1[300 * v0 + v1];
-                const uint8_t t2 = t0 < 0;
-                const int64_t t4 = t0 + 1000;
-                const int64_t t5 = t2 ? t4 : t0;
-                place6[i] = 1000 * v0 + checked(t5, 1000, &bad);
-            }
-            INDEPENDENT
-            for (int64_t i = 0; i < 64; i++) {
-                const uint16_t t6 = b0[place6[i]];
-                half7[i] = t6;
+            {
+                int64_t place6[64];
+                INDEPENDENT
+                for (int64_t i = 0; i < 64; i++) {
+                    const int64_t l = block + i;
+                    const int64_t v1 = first_lane + l;
+                    const int64_t t0 = b1[300 * v0 + v1];
+                    const uint8_t t2 = t0 < 0;
+                    const int64_t t4 = t0 + 1000;
+                    const int64_t t5 = t2 ? t4 : t0;
+                    place6[i] = 1000 * v0 + checked(t5, 1000, &bad);
+                }
+                INDEPENDENT
+                for (int64_t i = 0; i < 64; i++) {
+                    const uint16_t t6 = b0[place6[i]];
+                    half7[i] = t6;
+                }
             }
             f32s_of_f16s(wide7, half7);
             INDEPENDENT

@@ -63,6 +63,10 @@ static void find_indices(const emitter *m, int64_t *sizes) {
     }
 }
 
+static void forget(emitter *m) {
+    memset(m->looked, 0, (size_t)m->k->n_exprs);
+}
+
 /* Whether lanes differ in a load by what data say, but for what tables say. */
 static bool looks_by_lanes(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
@@ -95,7 +99,7 @@ static void keep_needed(emitter *m, bool *read, bool *needed) {
 static bool choose(emitter *m, const lane_range *range) {
     const size_t n_exprs = (size_t)m->k->n_exprs;
     int64_t n = 0;
-    emit_end_indices(m);
+    forget(m);
     if (!are_plain(m) || range->singly || places_of(m, range) < LEAST_LANES) {
         return false;
     }
@@ -116,7 +120,7 @@ static bool choose(emitter *m, const lane_range *range) {
     }
     const bool near = n * places_of(m, range) <= MOST_PLACES;
     if (!near) {
-        emit_end_indices(m);
+        forget(m);
     }
     return n > 0 && near;
 }
@@ -130,12 +134,14 @@ bool emit_begin_indices(emitter *m, const lane_range *range) {
     bool *named = malloc(2 * n + 1);
     if (named == NULL) {
         m->out.failed = true;
-        return true;
+        return false;
     }
+    emit_line(m, "{");
+    m->depth++;
     bool *const looked = named + n;
     memcpy(named, m->named, n);
     memcpy(looked, m->looked, n);
-    emit_end_indices(m); /* what one says, another one may read to find its place */
+    forget(m); /* what one says, another one may read to find its place */
     memset(m->wanted, 0, n);
     for (int i = 0; i < k->n_exprs; i++) {
         if (looked[i]) {
@@ -161,8 +167,12 @@ bool emit_begin_indices(emitter *m, const lane_range *range) {
     return true;
 }
 
-void emit_end_indices(emitter *m) {
-    memset(m->looked, 0, (size_t)m->k->n_exprs);
+void emit_end_indices(emitter *m, bool any) {
+    forget(m);
+    if (any) {
+        m->depth--;
+        emit_line(m, "}");
+    }
 }
 
 void emit_index_tables(emitter *m) {

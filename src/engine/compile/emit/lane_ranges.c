@@ -28,7 +28,8 @@ void emit_gathered(emitter *m, const lane_range *range) {
     }
     if (any) {
         lane_loop l;
-        if (emit_begin_indices(m, range)) {
+        const bool looks = emit_begin_indices(m, range);
+        if (looks) {
             memset(m->wanted, 0, (size_t)k->n_exprs);
             for (int i = 0; i < k->n_exprs; i++) {
                 if (m->gathered[i] && !emit_is_straight(m, i)) {
@@ -44,7 +45,7 @@ void emit_gathered(emitter *m, const lane_range *range) {
             }
         }
         emit_close_lanes(m, range, &l, named);
-        emit_end_indices(m);
+        emit_end_indices(m, looks);
     }
     for (int i = 0; i < k->n_exprs; i++) {
         if (m->gathered[i] && !emit_is_straight(m, i)) {
@@ -70,6 +71,6 @@ void emit_plain_range(emitter *m, int phase, const lane_range *range) {
     emit_open_lanes(m, range, &l);
     emit_body(m, phase, false);
     emit_close_lanes(m, range, &l, named);
-    emit_end_indices(m);
+    emit_end_indices(m, looks);
     free(named);
 }

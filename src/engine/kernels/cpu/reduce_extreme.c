@@ -52,6 +52,8 @@ static row_wide value_at(const row_loops *l, const void *x, int64_t i) {
 static void put(const extreme *e, char *value, char *place, row_wide best, int64_t at) {
     if (e->s.l->type == ASSAY_I64) {
         element_store_int(e->out, value, best.i);
+    } else if (e->out == ASSAY_F32) {
+        *(float *)(void *)value = (float)best.f;
     } else {
         element_store(e->out, value, best.f);
     }
@@ -124,10 +126,28 @@ static void share_short_rows(const extreme *e, int64_t from, int64_t to) {
     }
 }
 
+/* The best element of a row, and its place. buffer: room for a block of it. */
+static int64_t best_of_row(const extreme *e, const char *row, void *buffer, row_wide *best) {
+    const reduce_shape *s = &e->s;
+    const int64_t n = s->reduced.numel, stride = s->reduced.strides[0][0];
+    int64_t place = 0;
+    *best = (row_wide){0};
+    for (int64_t done = 0; done < n; done += ROW_BLOCK) {
+        int64_t m = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
+        const void *x = row_fetch(s->l, buffer, row + done * stride, s->in, stride, m);
+        int64_t at = s->l->place(x, m, e->smallest);
+        row_wide value = value_at(s->l, x, at);
+        if (done == 0 || beats(e, value, *best)) {
+            *best = value;
+            place = done + at;
+        }
+    }
+    return place;
+}
+
 static void share_rows(const void *context) {
     const extreme *e = context;
     const reduce_shape *s = &e->s;
-    int64_t n = s->reduced.numel, stride = s->reduced.strides[0][0];
     alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
     int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
     parallel_share(s->kept.numel, 1, &from, &to);
@@ -139,22 +159,14 @@ static void share_rows(const void *context) {
         share_short_rows(e, from, to);
         return;
     }
-    for (int64_t i = from; i < to; i++) {
+    for (int64_t i = from, rows; i < to; i += rows) {
         loop_seek(&s->kept, i, index, offset);
-        row_wide best = {0};
-        int64_t place = 0;
-        for (int64_t done = 0; done < n; done += ROW_BLOCK) {
-            int64_t m = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
-            const void *x =
-                row_fetch(s->l, buffer, s->kept.data[0] + offset[0] + done * stride, s->in, stride, m);
-            int64_t at = s->l->place(x, m, e->smallest);
-            row_wide value = value_at(s->l, x, at);
-            if (done == 0 || beats(e, value, best)) {
-                best = value;
-                place = done + at;
-            }
+        rows = s->kept.sizes[0] - index[0] < to - i ? s->kept.sizes[0] - index[0] : to - i;
+        for (int64_t r = 0; r < rows; r++) {
+            row_wide best;
+            const int64_t place = best_of_row(e, s->kept.data[0] + offset[0] + r * s->kept.strides[0][0], buffer, &best);
+            put(e, s->kept.data[1] + offset[1] + r * s->kept.strides[1][0], s->kept.data[2] + offset[2] + r * s->kept.strides[2][0], best, place);
         }
-        put(e, s->kept.data[1] + offset[1], s->kept.data[2] + offset[2], best, place);
     }
 }
 
