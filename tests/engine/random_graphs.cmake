@@ -4,7 +4,8 @@
 # channels_last, channels_last_besides, table_of_columns: a library call's operands lay otherwise than in the graph, and so did what it
 # answered. groups_of_none, part_of_none: sizes of 0. far_positions: gradients of resampled images, whose positions round. patches_back: without masks,
 # planes of patches were taken for columns of one image. one_element_many_looks: what each look sees by its own condition was taken for
-# what lies there by the first one's.
+# what lies there by the first one's. places_of_places: what says where a load looks was itself looked for by places that nobody had
+# found yet. places_named_twice: two loops over lanes in one block gave their places the same names.
 set(manner_read_backwards --optimised)
 set(manner_cut_and_padded --optimised)
 set(manner_lanes_of_turns --optimised)

@@ -40,7 +40,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         }
         for (int64_t j = 0; j < n_rows; j++) {
             const int64_t v0 = first_row + j;
-            const float *const r0 = sums + 64 * (j - 0);
+            const float *const r0 = sums + 64 * j;
             INDEPENDENT
             for (int64_t l = 0; l < n_columns; l++) {
                 const int64_t v1 = first_column + l;

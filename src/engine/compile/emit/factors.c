@@ -2,6 +2,7 @@
 /* Factors of matrix products as text: where they are multiplied from, and how they come there. */
 #include "engine/compile/emit/factors.h"
 
+#include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
 #include "engine/compile/emit/writing.h"
@@ -32,8 +33,8 @@ void emit_product_lanes(emitter *m, int v, const char *from, const char *n, int 
     emit_line(m, strspn(n, "0123456789") > 0 ? "INDEPENDENT FEW" : "INDEPENDENT");
     emit_line(m, "for (int64_t l = 0; l < %s; l++) {", n);
     m->depth++;
-    definition made;
-    emit_define(m, &made, "const int64_t ", "v%d = %s + l", v, from);
+    lane_loop loop;
+    emit_define(m, &loop.variable, "const int64_t ", "v%d = %s + l", v, from);
     emit_product_wanted(m, 0);
     text value = {0};
     emit_name(m, &value, e);
@@ -41,10 +42,7 @@ void emit_product_lanes(emitter *m, int v, const char *from, const char *n, int 
     emit_line(m, "%.*s%s%s", (int)(at - store), store, text_get(&value), at + 2);
     m->out.failed |= value.failed;
     text_clear(&value);
-    emit_drop_unused(m, &made);
-    m->depth--;
-    emit_line(m, "}");
-    memcpy(m->named, named, (size_t)m->k->n_exprs);
+    emit_close_lanes(m, &(lane_range){0}, &loop, named);
     free(named);
 }
 

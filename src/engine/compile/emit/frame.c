@@ -5,6 +5,7 @@
 #include "engine/compile/emit/frame.h"
 
 #include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
 #include "engine/compile/emit/writing.h"
@@ -56,13 +57,13 @@ static void emit_columns(emitter *m, const char *first, long long n, long long f
     emit_line(m, "INDEPENDENT FEW");
     emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", n);
     m->depth++;
-    definition made;
+    lane_loop loop;
     if (f->column_step == 1) {
-        emit_define(m, &made, "const int64_t ", "v%d = %s%sl", f->column, first, first[0] != '\0' ? " + " : "");
+        emit_define(m, &loop.variable, "const int64_t ", "v%d = %s%sl", f->column, first, first[0] != '\0' ? " + " : "");
     } else if (first[0] == '\0') {
-        emit_define(m, &made, "const int64_t ", "v%d = %lld * l + %lld", f->column, (long long)f->column_step, from);
+        emit_define(m, &loop.variable, "const int64_t ", "v%d = %lld * l + %lld", f->column, (long long)f->column_step, from);
     } else {
-        emit_define(m, &made, "const int64_t ", "v%d = %lld * (%s + l) + %lld", f->column, (long long)f->column_step, first, from);
+        emit_define(m, &loop.variable, "const int64_t ", "v%d = %lld * (%s + l) + %lld", f->column, (long long)f->column_step, first, from);
     }
     name_without(m, -1, -1);
     text value = {0};
@@ -70,10 +71,7 @@ static void emit_columns(emitter *m, const char *first, long long n, long long f
     emit_line(m, "frame[%s%s%s + l] = %s;", to, first[0] != '\0' ? " + " : "", first, text_get(&value));
     m->out.failed |= value.failed;
     text_clear(&value);
-    emit_drop_unused(m, &made);
-    m->depth--;
-    emit_line(m, "}");
-    memcpy(m->named, named, (size_t)m->k->n_exprs);
+    emit_close_lanes(m, &(lane_range){0}, &loop, named);
 }
 
 /* A row of the image; `row`: where the frame's begins. Columns that are column_step apart lie side by side there. */

@@ -81,7 +81,8 @@ static void emit_following(emitter *m, const char *from, const char *to, const c
     emit_line(m, "for (int64_t j = %s; j < %s; j++) {", from, to);
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + j;", p->row);
-    emit_line(m, "const float *const r%d = %s + %d * (j - %s);", p->root, sums, p->columns, from);
+    emit_line(m, strcmp(from, "0") == 0 ? "const float *const r%d = %s + %d * j;" : "const float *const r%d = %s + %d * (j - %s);", p->root, sums,
+              p->columns, from);
     emit_product_results(m, p->column, "first_column", "n_columns");
     m->depth--;
     emit_line(m, "}");
