@@ -3,6 +3,10 @@
    arithmetic: every sign, 1 and -1, the least and the largest integers, numbers on both sides of what double holds. */
 #include "engine/call_kit.h"
 
+#include "device/caches.h"
+
+#include <math.h>
+
 static const int64_t divisors[] = {1, -1, 2, -2, 3, -3, 7, -7, 10, 42, 64, -64, 127, 641, -1000, 65537, 1 << 30, INT32_MAX, INT32_MIN,
                                    (INT64_C(1) << 52) - 1, (INT64_C(1) << 53) + 1, -(INT64_C(1) << 62), INT64_MAX, INT64_MIN};
 
@@ -142,6 +146,64 @@ static void many_divisors(void **state) {
     kit_close(&k);
 }
 
+/* What goes past the caches, by one number: most blocks hold only numbers that double divides exactly, some hold one that it does not. */
+static void long_integers(void **state) {
+    (void)state;
+    enum { LONG = STREAM_MIN_BYTES / 8 + 37, BLOCK = 64 };
+    static const int64_t some[] = {3, -7, 65537, -(INT64_C(1) << 50), (INT64_C(1) << 53) + 1};
+    for (size_t d = 0; d < countof(some); d++) {
+        kit k;
+        kit_open(&k, 64);
+        tensor *x = kit_tensor(&k, ASSAY_I64, 2, (const int64_t[]){1, LONG}, NULL);
+        int64_t *values = (int64_t *)(void *)tensor_data(x);
+        rng r = rng_make_stream(k.seed, 6);
+        for (int64_t i = 0; i < LONG; i++) {
+            const bool is_far = i / BLOCK % 5 == 0 && i % 13 == 0;
+            values[i] = is_far ? number_of(&r, i, some[d], 64) : rng_range(&r, -(INT64_C(1) << 51), (INT64_C(1) << 51) - 1) >> i % 48;
+        }
+        arg args[] = {arg_tensor(x), arg_number(number_of_int(some[d]))};
+        check_values(&k, "remainder.Scalar", args, 2, 0, x, &some[d], LONG);
+        check_values(&k, "fmod.Scalar", args, 2, 0, x, &some[d], LONG);
+        tensor *cell = kit_tensor(&k, ASSAY_I64, 2, (const int64_t[]){1, 1}, NULL);
+        element_store_int(ASSAY_I64, tensor_data(cell), some[d]);
+        check_all(&k, args[0], arg_tensor(cell), &some[d], LONG);
+        kit_close(&k);
+    }
+}
+
+/* The same of floats, whose remainder is exact. */
+static void long_floats(void **state) {
+    (void)state;
+    enum { LONG = STREAM_MIN_BYTES / 4 + 37, BLOCK = 64 };
+    static const double some[] = {3, -0.375, 1e-30, 1e30};
+    for (size_t d = 0; d < countof(some); d++) {
+        kit k;
+        kit_open(&k, 65);
+        tensor *x = kit_tensor(&k, ASSAY_F32, 1, (const int64_t[]){LONG}, NULL);
+        float *values = (float *)(void *)tensor_data(x);
+        rng r = rng_make_stream(k.seed, 7);
+        for (int64_t i = 0; i < LONG; i++) {
+            const bool is_far = i / BLOCK % 5 == 0 && i % 13 == 0;
+            const double sizes[] = {1e9, 1e5, 10, 1, 0.1, 0};
+            values[i] = is_far && i % 2 == 0 ? NAN : (float)((rng_uniform(&r) - 0.5) * some[d] * sizes[is_far ? 0 : 1 + i % 5]);
+        }
+        arg args[] = {arg_tensor(x), arg_number(number_of_double(some[d]))};
+        op_call call = kit_call(&k, "remainder.Scalar", args, 2);
+        outputs out;
+        kit_run(&k, &call, &out);
+        const float *got = (const float *)(const void *)tensor_data(&out.items[0]), by = (float)some[d];
+        for (int64_t i = 0; i < LONG; i++) {
+            float rest = fmodf(values[i], by), expected = rest != 0 && (rest < 0) != (by < 0) ? rest + by : rest;
+            if (!(got[i] == expected || (isnan(got[i]) && isnan(expected)))) {
+                print_error("%a by %a leaves %a, got %a\n", (double)values[i], (double)by, (double)expected, (double)got[i]);
+                assert_true(false);
+            }
+        }
+        outputs_clear(&out);
+        kit_close(&k);
+    }
+}
+
 /* By 0: a number is refused beforehand, an element of a tensor told, not trapped. */
 static void zero_is_told(void **state) {
     (void)state;
@@ -181,6 +243,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_divisor),
         cmocka_unit_test(many_divisors),
+        cmocka_unit_test(long_integers),
+        cmocka_unit_test(long_floats),
         cmocka_unit_test(zero_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,31 +211,61 @@ ALWAYS_INLINE bool quotients_fit(const pointwise_chunk *c, bool y_is_number, ele
     return fits != 0;
 }
 
-ALWAYS_INLINE void quotients_of(const pointwise_chunk *c, bool y_is_number, quotient_ways ways) {
-    for (int64_t from = 0; from < c->n; from += CHECKED_BLOCK) {
-        pointwise_chunk part = block_of(c, from, y_is_number);
-        const elem *x = part.in[0], *y = part.in[1];
-        elem *out = part.out;
-        int64_t step = y_is_number ? 0 : 1;
-        if (quotients_fit(&part, y_is_number, QUOTIENTS_QUICK)) {
-            if (y_is_number) {
-                unary_with(&part, ways.quick_number, *y, 1 / *y, 0);
-            } else {
-                binary(&part, ways.quick);
-            }
-            continue;
-        }
+/* A block that is not for the quick way. */
+ALWAYS_INLINE void quotients_of_far(const pointwise_chunk *part, bool y_is_number, quotient_ways ways) {
+    const elem *x = part->in[0], *y = part->in[1];
+    elem *out = part->out;
+    const int64_t step = y_is_number ? 0 : 1;
 #if QUOTIENTS_BY_DOUBLE
-        if (quotients_fit(&part, y_is_number, QUOTIENTS_OF_DOUBLE)) {
+    if (quotients_fit(part, y_is_number, QUOTIENTS_OF_DOUBLE)) {
 #pragma omp simd
-            for (int64_t i = 0; i < part.n; i++) {
-                out[i] = ways.by_double(x[i], y[i * step]);
-            }
-            continue;
+        for (int64_t i = 0; i < part->n; i++) {
+            out[i] = ways.by_double(x[i], y[i * step]);
         }
+        return;
+    }
 #endif
-        for (int64_t i = 0; i < part.n; i++) {
-            out[i] = ways.slow(x[i], y[i * step]);
+    for (int64_t i = 0; i < part->n; i++) {
+        out[i] = ways.slow(x[i], y[i * step]);
+    }
+}
+
+/* What streams, by one divisor: a few lines in one go, in turns, and once more where one number wants it. Answers how many elements
+   it did. */
+ALWAYS_INLINE int64_t quotients_in_turns(const pointwise_chunk *c, quotient_ways ways) {
+    const elem *x = c->in[0], y = *(const elem *)c->in[1], inverted = 1 / y, size = real_abs(y);
+    const elem limit = size < DIVISORS_MOST && size > 1 / DIVISORS_MOST ? size * QUOTIENTS_QUICK : 0;
+    const int64_t blocks = in_blocks(c), turned = in_turns(blocks);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        const int64_t at = next_block(x, from, turned);
+        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
+        elem_bits far = 0;
+#pragma omp simd reduction(| : far)
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            far |= !(real_abs(x[at + i]) < limit);
+            made[i] = ways.quick_number(x[at + i], y, inverted, 0);
+        }
+        if (far == 0) {
+            stream_lines((elem *)c->out + at, made, sizeof made);
+        } else {
+            pointwise_chunk part = block_of(c, at, true);
+            part.n = STREAM_BLOCK;
+            quotients_of_far(&part, true, ways);
+        }
+    }
+    return blocks;
+}
+
+ALWAYS_INLINE void quotients_of(const pointwise_chunk *c, bool y_is_number, quotient_ways ways) {
+    for (int64_t from = y_is_number ? quotients_in_turns(c, ways) : 0; from < c->n; from += CHECKED_BLOCK) {
+        pointwise_chunk part = block_of(c, from, y_is_number);
+        if (!quotients_fit(&part, y_is_number, QUOTIENTS_QUICK)) {
+            quotients_of_far(&part, y_is_number, ways);
+        } else if (y_is_number) {
+            const elem y = *(const elem *)c->in[1];
+            unary_with(&part, ways.quick_number, y, 1 / y, 0);
+        } else {
+            binary(&part, ways.quick);
         }
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A template, part of pointwise_integer.h: integers divided. There are no vector instructions for that, but there are for
-   double: where numbers are within 2^52 it gives quotients and rests exactly. */
+   double: where numbers are within 2^51 it gives quotients and rests exactly. */
 
 /* What is made of x and y: the quotient or the rest, rounded to the lower whole number or towards 0. */
 typedef struct quotient_kind {
@@ -22,14 +22,13 @@ ALWAYS_INLINE elem of_quotient(elem quotient, elem rest, elem y, quotient_kind k
     return kind.rests ? (elem)((uint64_t)rest + (is_above ? (uint64_t)y : 0)) : (elem)((uint64_t)quotient - is_above);
 }
 
-/* Whether all numbers lie within 2^52: their quotients then round down, or towards 0, in double as they should. One that is
+/* Whether all numbers lie within 2^51: their quotients then round down, or towards 0, in double as they should. One that is
    no whole number lies 1 / |y| or more from the next, and rounding it moves it by less. */
 static bool fit_double(const elem *x, int64_t n) {
-    const uint64_t most = UINT64_C(1) << 52;
-    int beyond = 0;
+    uint64_t beyond = 0;
 #pragma omp simd reduction(| : beyond)
     for (int64_t i = 0; i < n; i++) {
-        beyond |= (uint64_t)(int64_t)x[i] + most > 2 * most; /* unsigned: both sides at once */
+        beyond |= ((uint64_t)(int64_t)x[i] + (UINT64_C(1) << 51)) >> 52; /* unsigned: both sides at once */
     }
     return beyond == 0;
 }
@@ -113,26 +112,30 @@ ALWAYS_INLINE int64_t divide_by_inverse(int64_t x, inverse by) {
     return (int64_t)((quotient ^ (uint64_t)by.sign) - (uint64_t)by.sign);
 }
 
-/* In double by the divisor's inverse. Rounded twice, the quotient may be off by one; the exact rest tells. */
-ALWAYS_INLINE void small_over_number(elem *out, const elem *x, double divisor, int64_t n, quotient_kind kind) {
-    double size = fabs(divisor), inverted = 1 / size;
-#pragma omp simd
+/* In double by the divisor's inverse. Rounded twice, the quotient may be off by one; the exact rest tells. Answers whether a
+   number was beyond 2^51, whose place in `out` then holds nothing. */
+ALWAYS_INLINE bool small_over_number(elem *out, const elem *x, double divisor, int64_t n, quotient_kind kind) {
+    const double size = fabs(divisor), inverted = 1 / size, sign = divisor < 0 ? -1 : 1;
+    uint64_t beyond = 0;
+#pragma omp simd reduction(| : beyond)
     for (int64_t i = 0; i < n; i++) {
-        double from = (double)x[i];
-        bool turns = kind.floors ? divisor < 0 : from < 0; /* positive over positive, or signs as they come and floored */
-        double dividend = turns ? -from : from;
+        uint64_t far = sizeof(elem) == 8 ? ((uint64_t)(int64_t)x[i] + (UINT64_C(1) << 51)) >> 52 : 0;
+        beyond |= far;
+        double from = (double)(elem)((uint64_t)x[i] & (0 - (uint64_t)(far == 0)));
+        double dividend = kind.floors ? from * sign : fabs(from); /* both positive, or signs as they come and floored */
         double quotient = floor(dividend * inverted), rest = dividend - quotient * size;
-        double less = rest < 0 ? 1 : 0, more = rest >= size ? 1 : 0;
-        quotient += more - less;
-        rest = dividend - quotient * size;
+        double off = rest < 0 ? -1 : rest >= size ? 1 : 0;
         if (kind.rests) {
-            rest = turns ? -rest : rest;
+            rest -= off * size;
+            rest = kind.floors ? rest * sign : copysign(rest, from);
             out[i] = (elem)(int64_t)rest;
         } else {
-            quotient = !kind.floors && turns != (divisor < 0) ? -quotient : quotient;
+            quotient += off;
+            quotient = kind.floors ? quotient : copysign(quotient, from) * sign;
             out[i] = (elem)(int64_t)quotient;
         }
     }
+    return beyond != 0;
 }
 
 /* Without instructions that turn vectors of 64 bits into doubles the inverse is faster for all of them. */
@@ -143,8 +146,8 @@ enum { LONGS_CONVERT = 0 };
 #endif
 
 ALWAYS_INLINE void quotients_of_number(const pointwise_chunk *c, quotient_kind kind) {
-    elem *out = c->out, y = *(const elem *)c->in[1];
-    const elem *x = c->in[0];
+    elem *const out = c->out, y = *(const elem *)c->in[1];
+    const elem *const x = c->in[0];
     if (y == 0 && c->n > 0) {
         memset(out, 0, (size_t)c->n * sizeof *out);
 #pragma omp atomic write
@@ -154,21 +157,27 @@ ALWAYS_INLINE void quotients_of_number(const pointwise_chunk *c, quotient_kind k
     bool is_long = sizeof(elem) == 8;
     bool may_fit = !is_long || (LONGS_CONVERT && fit_double(&y, 1));
     inverse by = is_long ? inverse_of((int64_t)y) : (inverse){0};
-    for (int64_t at = 0; at < c->n; at += QUOTIENT_BLOCK, out += QUOTIENT_BLOCK, x += QUOTIENT_BLOCK) {
-        int64_t n = c->n - at < QUOTIENT_BLOCK ? c->n - at : QUOTIENT_BLOCK;
+    const int64_t blocks = in_blocks(c), turned = in_turns(blocks);
+    for (int64_t from = 0; from < c->n; from += QUOTIENT_BLOCK) {
+        const int64_t n = c->n - from < QUOTIENT_BLOCK ? c->n - from : QUOTIENT_BLOCK;
+        const int64_t at = from < blocks ? next_block(x, from, turned) : from;
         _Alignas(STREAM_LINE) elem beside[QUOTIENT_BLOCK];
-        elem *made = target_of(out, beside, n);
-        ask_ahead(c, 0, x);
-        bool fits = may_fit && (!is_long || fit_double(x, n));
-        if (fits) {
-            small_over_number(made, x, (double)y, n, kind);
+        elem *made = target_of(out + at, beside, n);
+        bool fits = may_fit;
+        if (may_fit && made == beside) {
+            fits = !small_over_number(made, x + at, (double)y, QUOTIENT_BLOCK, kind);
+        } else if (may_fit) { /* what is over-written may be x */
+            fits = !is_long || fit_double(x + at, n);
+            if (fits) {
+                (void)small_over_number(made, x + at, (double)y, n, kind);
+            }
         }
         for (int64_t i = fits ? n : 0; i < n; i++) {
-            int64_t quotient = divide_by_inverse((int64_t)x[i], by);
-            elem rest = (elem)((uint64_t)x[i] - (uint64_t)quotient * (uint64_t)y);
+            int64_t quotient = divide_by_inverse((int64_t)x[at + i], by);
+            elem rest = (elem)((uint64_t)x[at + i] - (uint64_t)quotient * (uint64_t)y);
             made[i] = of_quotient((elem)quotient, rest, y, kind);
         }
-        put_target(out, made);
+        put_target(out + at, made);
     }
 }
 
