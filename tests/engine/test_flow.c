@@ -11,6 +11,12 @@ static const flow_case cases[] = {
     {"%x = input(T([23, 1027], f32))\n", "%y = _softmax(%x, -1, False)\n", "%y"},
     {"%x = input(T([23, 127], f32))\n", "%y = _log_softmax(%x, -1, False)\n", "%y"},
     {"%x = input(T([1, 4096], f32))\n", "%y = _softmax(%x, -1, False)\n", "%y"},
+    /* rows so long that blocks come from two places of them */
+    {"%x = input(T([9, 4096], f32))\n", "%y = _softmax(%x, -1, False)\n", "%y"},
+    {"%x = input(T([9, 5003], f32))\n", "%y = _log_softmax(%x, -1, False)\n", "%y"},
+    {"%x = input(T([13, 2944], f32))\n", "%y = _log_softmax(%x, -1, False)\n%s = sum.dim_IntList(%y, [1])\n", "%y, %s"},
+    {"%x = input(T([9, 15051], bf16))\n", "%y = _log_softmax(%x, -1, False)\n", "%y"},
+    {"%x = input(T([9, 3520], f64))\n", "%y = _softmax(%x, -1, False)\n", "%y"},
     {"%x = input(T([2, 300, 192], f32))\n", "%y = _softmax(%x, 1, False)\n", "%y"},
     {"%x = input(T([3, 70, 1000], f32))\n", "%y = _log_softmax(%x, 1, False)\n", "%y"},
     /* rows in lanes: blocks of whole lines, rows that begin anywhere in one, and blocks that are not whole */

@@ -28,7 +28,8 @@ const char *dialect_block(scalar_function f, dtype t, dtype digits);
    difference. */
 const char *dialect_block_divided(scalar_function f, dtype t);
 /* The same for functions of two operands, NAME(to, first, second, n), of which the second or the first may be one number for all
-   lanes. */
+   lanes. They take DIALECT_PAIR_LANES in one go, fewer as if they were as many. */
+enum { DIALECT_PAIR_LANES = 32 };
 const char *dialect_block_of_two(scalar_function f, dtype t, dtype digits, bool first_is_number, bool second_is_number);
 /* The same function as dialect_block's, at the digits of t, where arguments are at most 0 or NaN: of what is far above 0 it makes
    something infinite or NaN. NULL: that makes no difference. */

@@ -45,6 +45,11 @@ static const char *function_name(const emitter *m, int i) {
     return name != NULL ? name : dialect_block(e->fn, of->dtype, digits);
 }
 
+int emit_block_function_lanes(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    return e->kind == EXPR_MAP && e->n_sources == 2 && function_name(m, i) != NULL ? DIALECT_PAIR_LANES : 0;
+}
+
 /* Whether an operand is neither a number nor anywhere yet. */
 static bool needs_array(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];

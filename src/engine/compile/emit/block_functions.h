@@ -16,6 +16,8 @@ void emit_open_scope(emitter *m, const char *from, block_scope *s);
 void emit_close_scope(emitter *m, const block_scope *s);
 /* A function of a block, of what is read, of others, or of what the lanes compute first, in place. */
 void emit_block_function(emitter *m, int i, const lane_range *range);
+/* How many lanes the function that expression i is takes in one go, of a block of a few lines; 0: any, or it is none. */
+int emit_block_function_lanes(const emitter *m, int i);
 /* What a function takes and others read as well. */
 void emit_shared_operand(emitter *m, int i, const lane_range *range);
 /* A block of what is summed up: its running sums, as floats or as halves. */

@@ -285,7 +285,8 @@ void emit_group_block(emitter *m, int phase) {
     }
 }
 
-/* Lanes that fill a line of whatever is stored past the caches; a whole block where halves are converted. */
+/* Lanes that fill a line of whatever is stored past the caches, as many as functions take in one go; a whole block where halves are
+   converted. */
 static int line_lanes(const emitter *m) {
     const kernel *k = m->k;
     int lanes = STREAM_LINE_BYTES / 8;
@@ -293,6 +294,8 @@ static int line_lanes(const emitter *m) {
         if (emit_can_widen(m, i, false)) {
             return EMIT_BLOCK_LANES;
         }
+        const int together = emit_block_function_lanes(m, i);
+        lanes = together > lanes ? together : lanes;
     }
     for (int i = 0; i < k->n_roots; i++) {
         int line = STREAM_LINE_BYTES / (int)dtype_size(k->roots[i].store_dtype);

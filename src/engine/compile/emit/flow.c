@@ -48,6 +48,31 @@ static void emit_whole_block(emitter *m, const char *stored) {
     }
 }
 
+/* How far from each other two places of a long row lie that blocks are taken from in turns, where rows do not go by twos (twins.c); 0:
+   none do. Memory gives more so to one operand, when the places lie apart in their pages; two have two places already. What is kept of a row may be over-written one block behind
+   where it was read, no further. */
+static int64_t apart(emitter *m, int64_t whole, bool aligned) {
+    enum { LEAST_BYTES = 8 << 10, PAGE = 4096 };
+    const kernel *k = m->k;
+    int64_t lanes = emit_block_lanes(m), size = 1;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        size = emit_is_streamed(m, r) && (int64_t)dtype_size(r->store_dtype) > size ? (int64_t)dtype_size(r->store_dtype) : size;
+    }
+    bool may = !m->c->options->no_twins && !m->spares_stores && !m->twins && m->flow == FLOW_ALL && whole * size > LEAST_BYTES;
+    int streams = 0;
+    for (int i = 0; i < k->n_exprs; i++) {
+        may &= aligned || m->saved_in[i] < 0;
+        streams += k->exprs[i].kind == EXPR_LOAD && (k->exprs[i].variables >> k->vector & 1) != 0;
+    }
+    may &= streams == 1;
+    int64_t part = (whole / lanes + 1) / 2 * lanes;
+    while (may && (part * size + PAGE / 4) % PAGE < PAGE / 2) {
+        part += lanes;
+    }
+    return may ? part : 0;
+}
+
 /* A row of each: what is stored runs ahead of what is read over it, to where lines begin. Blocks go as far as all of them are whole,
    whatever comes before the first line. */
 static void emit_blocks(emitter *m) {
@@ -67,13 +92,22 @@ static void emit_blocks(emitter *m) {
         emit_piece_head(m, last);
         emit_twin(m, from);
     }
-    emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)whole, lanes);
+    const int64_t part = apart(m, whole, aligned);
+    if (part > 0) {
+        emit_line(m, "for (int64_t place = 0; place < %lld; place += %d) {", (long long)part, lanes);
+        m->depth++;
+        emit_line(m, "for (int64_t block = place; block < %lld; block += %lld) {", (long long)whole, (long long)part);
+    } else {
+        emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)whole, lanes);
+    }
     m->depth++;
     from = m->out.length;
     emit_whole_block(m, aligned ? "block" : "head + block");
     emit_twin(m, from);
-    m->depth--;
-    emit_line(m, "}");
+    for (int i = part > 0 ? 0 : 1; i < 2; i++) {
+        m->depth--;
+        emit_line(m, "}");
+    }
     from = m->out.length;
     for (int p = last; p >= 0 && whole < size; p--) {
         char n[64], first[64];
