@@ -2,6 +2,7 @@
 /* Whether a kernel's tasks go on side by side (flow.c), and what is kept between their phases for that. */
 #include "engine/compile/emit/flow_choose.h"
 
+#include "device/caches.h"
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/deviations.h"
 #include "engine/compile/emit/facts.h"
@@ -222,12 +223,43 @@ static int64_t rows_that_fit(emitter *m) {
    by four rows. */
 enum { WIDE_PASS_LANES = 2048 };
 
+/* Whether rows that lanes go down are floats, which wait for memory before they wait for stores anywhere: deviations over the second of
+   [64, 512, 1024] take 0.9 of the time by four rows whose sums are in registers (Emerald Rapids), and those of bf16 a third longer (Granite
+   Rapids, 2026-11). */
+static bool goes_down_floats(const emitter *m) {
+    bool any = false;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        const expr *e = &m->k->exprs[i];
+        if (m->rows && emit_is_dense_load(m, e) && dtype_size(e->dtype) < 4) {
+            return false;
+        }
+        any |= emit_is_dense_load(m, e);
+    }
+    return any;
+}
+
+/* Whether they come from memory, a page or more apart, to a CPU that reads ahead in several pages at once, and is faster so whatever is done with them: the largest
+   of each column of [64, 512, 1024] and its place take 5.1 ms by four rows, and 6.0 row by row (two cores of an Emerald Rapids, 2026-11). */
+static bool goes_down_pages(const emitter *m) {
+    enum { PAGE = 4096 };
+    const kernel *k = m->k;
+    bool much = false;
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int64_t stride;
+        bool is_large = emit_is_dense_load(m, e) && (buffer_bytes(m->c, e->buffer) >= STREAM_MIN_BYTES || m->c->options->streams_all);
+        much |= is_large && index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride * (int64_t)dtype_size(e->dtype) >= PAGE;
+    }
+    return much && !m->c->options->asks_far && !m->c->options->few_stores && goes_down_floats(m);
+}
+
 static void choose_pass_groups(emitter *m) {
     const kernel *k = m->k;
     const loop_variable *inner = &k->variables[k->loops[k->n_loops - 1]];
     m->by_groups = inner->tile == 0 && k->lanes % EMIT_BLOCK_LANES == 0 && !emit_passes_rows(m);
     for (int i = 0; i < k->n_roots; i++) {
-        m->by_groups = m->by_groups && (!emit_in_loops(m, &k->roots[i]) || emit_is_held(m, i));
+        const bool may_wait = k->roots[i].kind == ROOT_REDUCE && goes_down_pages(m);
+        m->by_groups = m->by_groups && (!emit_in_loops(m, &k->roots[i]) || may_wait || emit_is_held(m, i));
     }
     m->group_rows = m->by_groups ? EMIT_PAGES : 0;
 }
@@ -296,7 +328,7 @@ static void choose_one_reading(emitter *m) {
         choose_pass_groups(m);
         return;
     }
-    if (m->rows && k->n_phases == 1 && k->n_loops > 0 && (k->lanes >= WIDE_PASS_LANES || emit_scans_held(m))) {
+    if (m->rows && k->n_phases == 1 && k->n_loops > 0 && (k->lanes >= WIDE_PASS_LANES || goes_down_pages(m) || emit_scans_held(m))) {
         if (!m->c->options->few_in_turn || !emit_scans_held(m) || !reads_straight_on(m)) {
             choose_pass_groups(m);
         }
@@ -359,7 +391,7 @@ void emit_choose_flow(emitter *m) {
         }
     }
     if (m->flow == FLOW_NONE) {
-        m->spares_stores &= m->c->options->few_stores || !m->rows; /* deviations down rows of bf16 take a third longer on a Granite Rapids */
+        m->spares_stores &= m->c->options->few_stores || !m->rows || goes_down_floats(m);
         choose_one_reading(m);
         k = m->k;
     }
