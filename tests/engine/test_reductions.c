@@ -519,6 +519,23 @@ static void test_places_of_halves(void **state) {
     }
 }
 
+/* Columns whose rows fill pages, some of them equal: the first counts. With NaN in one column, and without. */
+static void test_places_of_long_rows(void **state) {
+    kit *k = *state;
+    static const int64_t shapes[][3] = {{2, 39, 1024}, {1, 43, 1030}, {2, 70, 2048}, {1, 5, 4099}, {3, 3, 1024}};
+    for (size_t i = 0; i < countof(shapes) * 2; i++) {
+        const int64_t *sizes = shapes[i / 2], n = sizes[0] * sizes[1] * sizes[2];
+        arg x = arg_tensor(kit_tensor(k, ASSAY_F32, 3, sizes, NULL));
+        for (int64_t e = 0; e < n; e++) {
+            const bool is_nan = i % 2 == 1 && e == n / 2;
+            element_store(ASSAY_F32, tensor_data(x.tensor) + e * 4, is_nan ? (double)NAN : (double)(e * 7919 / 31 % 9) - 4);
+        }
+        kit_check(k, "max.dim", (arg[]){x, arg_int(1)}, 2);
+        kit_check(k, "min.dim", (arg[]){x, arg_int(1)}, 2);
+        kit_reset(k);
+    }
+}
+
 static void test_refused(void **state) {
     kit *k = *state;
     arg x = arg_tensor(kit_tensor(k, ASSAY_F32, 2, (int64_t[]){2, 3}, NULL)), off = arg_bool(false);
@@ -566,6 +583,7 @@ int main(void) {
         KIT_TEST(test_infinite_mean, &seed),
         KIT_TEST(test_halves, &seed),
         KIT_TEST(test_places_of_halves, &seed),
+        KIT_TEST(test_places_of_long_rows, &seed),
         KIT_TEST(test_refused, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
