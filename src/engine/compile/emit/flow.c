@@ -59,7 +59,7 @@ static int64_t apart(emitter *m, int64_t whole, bool aligned) {
         const root *r = &k->roots[i];
         size = emit_is_streamed(m, r) && (int64_t)dtype_size(r->store_dtype) > size ? (int64_t)dtype_size(r->store_dtype) : size;
     }
-    bool may = !m->c->options->no_twins && !m->spares_stores && !m->twins && m->flow == FLOW_ALL && whole * size > LEAST_BYTES;
+    bool may = !m->c->options->no_twins && !m->c->options->few_stores && !m->twins && m->flow == FLOW_ALL && whole * size > LEAST_BYTES;
     int streams = 0;
     for (int i = 0; i < k->n_exprs; i++) {
         may &= aligned || m->saved_in[i] < 0;

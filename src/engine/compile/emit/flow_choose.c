@@ -238,8 +238,9 @@ static bool goes_down_floats(const emitter *m) {
     return any;
 }
 
-/* Whether they come from memory, a page or more apart, to a CPU that reads ahead in several pages at once, and is faster so whatever is done with them: the largest
-   of each column of [64, 512, 1024] and its place take 5.1 ms by four rows, and 6.0 row by row (two cores of an Emerald Rapids, 2026-11). */
+/* Whether rows that lanes go down come from memory, each about as long as a page, to a CPU that reads ahead in several pages at once, and is
+   faster so whatever is done with them: the largest of each column of [64, 512, 1024] and its place take 5.1 ms by four rows, and 6.0 row by
+   row; of bf16, sums 2.3 and 3.2, deviations 2.7 and 3.8 (two cores of an Emerald Rapids, 2026-11). */
 static bool goes_down_pages(const emitter *m) {
     enum { PAGE = 4096 };
     const kernel *k = m->k;
@@ -248,9 +249,9 @@ static bool goes_down_pages(const emitter *m) {
         const expr *e = &k->exprs[i];
         int64_t stride;
         bool is_large = emit_is_dense_load(m, e) && (buffer_bytes(m->c, e->buffer) >= STREAM_MIN_BYTES || m->c->options->streams_all);
-        much |= is_large && index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride * (int64_t)dtype_size(e->dtype) >= PAGE;
+        much |= is_large && index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride * (int64_t)dtype_size(e->dtype) >= PAGE / 2;
     }
-    return much && !m->c->options->asks_far && !m->c->options->few_stores && goes_down_floats(m);
+    return much && !m->c->options->asks_far && !m->c->options->few_stores;
 }
 
 static void choose_pass_groups(emitter *m) {
@@ -316,6 +317,15 @@ static void choose_guess_of_row(emitter *m) {
     }
 }
 
+/* Whether only the first phase goes down rows: what follows is of lanes, such as sums that are rounded. */
+static bool has_one_pass(const emitter *m) {
+    bool one = true;
+    for (int p = 1; p < m->k->n_phases; p++) {
+        one &= !emit_has_loops(m, p);
+    }
+    return one;
+}
+
 static void choose_one_reading(emitter *m) {
     const kernel *k = m->k;
     bool is_plain = !m->rows && !k->is_product && k->has_classes && k->vector >= 0 && k->lanes == EMIT_BLOCK_LANES &&
@@ -328,7 +338,7 @@ static void choose_one_reading(emitter *m) {
         choose_pass_groups(m);
         return;
     }
-    if (m->rows && k->n_phases == 1 && k->n_loops > 0 && (k->lanes >= WIDE_PASS_LANES || goes_down_pages(m) || emit_scans_held(m))) {
+    if (m->rows && has_one_pass(m) && k->n_loops > 0 && (k->lanes >= WIDE_PASS_LANES || goes_down_pages(m) || emit_scans_held(m))) {
         if (!m->c->options->few_in_turn || !emit_scans_held(m) || !reads_straight_on(m)) {
             choose_pass_groups(m);
         }
