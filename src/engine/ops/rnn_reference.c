@@ -21,6 +21,8 @@ typedef struct cell_run {
     int64_t y_width;
     double *gates;        /* [R, 4, H]: i f g o; r z n and n's recurrent part; h */
     double *c, *raw;      /* [R, H]: cell state, output before projection */
+    const double *x_squares;    /* [R, I]: what is behind x, or NULL: it is exact */
+    double *y_squares, *behind; /* [R, y_width], this direction's columns, and [R, H]: the same of y; NULL: not known */
 } cell_run;
 
 static double dot(const double *a, const double *b, int64_t n) {
@@ -38,6 +40,15 @@ static void add_scaled(double *y, double a, const double *x, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         y[i] += a * x[i];
     }
+}
+
+/* The square sum of the terms w x, and of what w makes of the rounding that x brings along. */
+static double squares_behind(const double *w, const double *x, const double *x_squares, int64_t n) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += w[i] * w[i] * (x[i] * x[i] + (x_squares != NULL ? x_squares[i] : 0));
+    }
+    return sum;
 }
 
 static double sigmoid(double x) {
@@ -60,6 +71,25 @@ static const double *h_before(const cell_run *r, int64_t t, int64_t b) {
 static const double *c_before(const cell_run *r, int64_t t, int64_t b) {
     int64_t before = row_before(r, t, b);
     return before >= 0 ? r->c + before * r->net->hidden : r->cx + b * r->net->hidden;
+}
+
+/* Where a unit is one function of one sum: the square sum of that one's terms, and of those behind them. A network that makes its states
+   grow from step to step makes their rounding grow as much, also where a state comes out small. The slope of relu counts where rounding
+   may take the sum beyond 0. */
+static double squares_of_unit(const cell_run *r, int64_t t, int64_t b, int64_t j, double sum) {
+    enum { NEAR_0 = 10000 };
+    const rnn_net *net = r->net;
+    const int64_t row = r->first[t] + b, before = row_before(r, t, b);
+    const double *x_squares = r->x_squares != NULL ? r->x_squares + row * r->in : NULL;
+    const double *h_squares = before >= 0 ? r->y_squares + before * r->y_width : NULL;
+    double bias_ih = r->b_ih != NULL ? r->b_ih[j] : 0, bias_hh = r->b_hh != NULL ? r->b_hh[j] : 0;
+    double squares = squares_behind(r->w_ih + j * r->in, r->x + row * r->in, x_squares, r->in) + bias_ih * bias_ih +
+                     squares_behind(r->w_hh + j * net->out, h_before(r, t, b), h_squares, net->out) + bias_hh * bias_hh;
+    if (net->mode == RNN_TANH) {
+        double y = tanh(sum), slope = 1 - y * y;
+        return slope * slope * squares;
+    }
+    return sum > 0 || NEAR_0 * sum * sum <= squares ? squares : 0;
 }
 
 /* Unit j of one row: its gates, cell state and output. */
@@ -89,6 +119,9 @@ static void run_unit(const cell_run *r, int64_t t, int64_t b, int64_t j) {
     } else {
         double a = from_x[0] + from_h[0];
         *raw = net->mode == RNN_TANH ? tanh(a) : a > 0 ? a : 0;
+        if (r->behind != NULL) {
+            r->behind[row * h_size + j] = squares_of_unit(r, t, b, j, a);
+        }
     }
 }
 
@@ -106,6 +139,9 @@ static void run_cell(const cell_run *r) {
             for (int64_t o = 0; o < net->out; o++) {
                 r->y[row * r->y_width + o] = net->proj > 0 ? dot(r->w_hr + o * net->hidden, raw, net->hidden) : raw[o];
             }
+            for (int64_t o = 0; r->behind != NULL && o < net->out; o++) {
+                r->y_squares[row * r->y_width + o] = r->behind[row * net->hidden + o];
+            }
         }
     }
 }
@@ -119,7 +155,13 @@ typedef struct net_run {
     cell_run *cells;   /* n_layers * n_dirs */
     double **inputs;   /* per layer: what it reads, [R, width] */
     double **y;        /* per layer: what it writes, before dropout */
+    double **squares;  /* per layer, and one before them: what is behind what it writes; all NULL where that is not known */
 } net_run;
+
+/* Of gates' products nothing is said: what they bring along is damped. */
+static bool knows_squares(const rnn_net *net) {
+    return net->mode == RNN_RELU || net->mode == RNN_TANH;
+}
 
 /* Copies between a sequence tensor's dense order and rows; batch_first is the one that differs. */
 static void to_rows(const rnn_net *net, const double *dense, double *rows, int64_t width, bool back) {
@@ -153,9 +195,15 @@ static void cell_init(ref_ctx *ctx, net_run *n, int layer, int dir) {
         .y = n->y[layer] != NULL ? n->y[layer] + dir * net->out : NULL, .y_width = net->out * net->n_dirs,
         .gates = ref_make(ctx, units, 4 * sizeof(double)), .c = ref_make(ctx, units, sizeof(double)),
         .raw = ref_make(ctx, units, sizeof(double))};
+    if (n->squares != NULL) {
+        cell_run *r = &n->cells[state];
+        r->x_squares = n->squares[layer];
+        r->y_squares = n->squares[layer + 1] != NULL ? n->squares[layer + 1] + dir * net->out : NULL;
+        r->behind = r->y_squares != NULL ? ref_make(ctx, units, sizeof(double)) : NULL;
+    }
 }
 
-static net_run *net_make(ref_ctx *ctx, const rnn_args *args) {
+static net_run *net_make(ref_ctx *ctx, const rnn_args *args, bool with_squares) {
     net_run *n = ref_make(ctx, 1, sizeof *n);
     if (n == NULL || rnn_analyse(ctx->call, args, &n->net, NULL) != ASSAY_OK) {
         return NULL;
@@ -166,6 +214,7 @@ static net_run *net_make(ref_ctx *ctx, const rnn_args *args) {
     n->cells = ref_make(ctx, (size_t)(net->n_layers * net->n_dirs), sizeof *n->cells);
     n->inputs = ref_make(ctx, (size_t)net->n_layers, sizeof *n->inputs);
     n->y = ref_make(ctx, (size_t)net->n_layers, sizeof *n->y);
+    n->squares = with_squares && knows_squares(net) ? ref_make(ctx, (size_t)net->n_layers + 1, sizeof *n->squares) : NULL;
     if (ctx->failed != ASSAY_OK) {
         return NULL;
     }
@@ -175,6 +224,9 @@ static net_run *net_make(ref_ctx *ctx, const rnn_args *args) {
     for (int layer = 0; layer < net->n_layers; layer++) {
         n->inputs[layer] = ref_make(ctx, (size_t)net->rows * (size_t)rnn_layer_in(net, layer), sizeof(double));
         n->y[layer] = ref_make(ctx, (size_t)net->rows * (size_t)(net->out * net->n_dirs), sizeof(double));
+        if (n->squares != NULL) {
+            n->squares[layer + 1] = ref_make(ctx, (size_t)net->rows * (size_t)(net->out * net->n_dirs), sizeof(double));
+        }
         for (int dir = 0; dir < net->n_dirs; dir++) {
             cell_init(ctx, n, layer, dir);
         }
@@ -191,7 +243,11 @@ static void run_net(ref_ctx *ctx, net_run *n) {
         }
         int64_t size = net->rows * net->out * net->n_dirs;
         for (int64_t i = 0; i < size && layer + 1 < net->n_layers; i++) {
-            n->inputs[layer + 1][i] = n->y[layer][i] * kept_scale(ctx, net, layer, i);
+            const double scale = kept_scale(ctx, net, layer, i);
+            n->inputs[layer + 1][i] = n->y[layer][i] * scale;
+            if (n->squares != NULL && scale > 1) {
+                n->squares[layer + 1][i] *= scale * scale;
+            }
         }
     }
 }
@@ -228,19 +284,29 @@ static void copy_weights(ref_ctx *ctx) {
 
 status rnn_reference(ref_ctx *ctx, error *err) {
     (void)err;
-    net_run *n = net_make(ctx, &rnn_forward_args);
+    net_run *n = net_make(ctx, &rnn_forward_args, true);
     double *y = ref_output(ctx, 0), *hy = ref_output(ctx, 1), *cy = ref_output(ctx, 2);
     if (n == NULL || y == NULL || hy == NULL || cy == NULL || ref_output(ctx, 3) == NULL) {
         return ctx->failed;
     }
     const rnn_net *net = &n->net;
+    double *y_squares = n->squares != NULL ? ref_squares(ctx, 0) : NULL, *hy_squares = n->squares != NULL ? ref_squares(ctx, 1) : NULL;
+    if (ctx->failed != ASSAY_OK) {
+        return ctx->failed;
+    }
     run_net(ctx, n);
     to_rows(net, y, n->y[net->n_layers - 1], net->out * net->n_dirs, true);
+    if (y_squares != NULL) {
+        to_rows(net, y_squares, n->squares[net->n_layers], net->out * net->n_dirs, true);
+    }
     for (int64_t s = 0; s < net->n_layers * net->n_dirs; s++) {
         const cell_run *r = &n->cells[s];
         for (int64_t b = 0; b < net->batch; b++) {
             int64_t row = last_row(r, b), to = s * net->batch + b;
             memcpy(hy + to * net->out, r->y + row * r->y_width, (size_t)net->out * sizeof *hy);
+            if (hy_squares != NULL) {
+                memcpy(hy_squares + to * net->out, r->y_squares + row * r->y_width, (size_t)net->out * sizeof *hy);
+            }
             if (net->mode == RNN_LSTM) {
                 memcpy(cy + to * net->hidden, r->c + row * net->hidden, (size_t)net->hidden * sizeof *cy);
             }
@@ -398,7 +464,7 @@ static void run_cell_back(ref_ctx *ctx, net_run *n, int64_t s, const double *dy,
 
 status rnn_backward_reference(ref_ctx *ctx, error *err) {
     (void)err;
-    net_run *n = net_make(ctx, &rnn_backward_args);
+    net_run *n = net_make(ctx, &rnn_backward_args, false);
     for (int i = 0; i < ctx->out->n; i++) {
         ref_output(ctx, i);
     }
