@@ -89,8 +89,7 @@ static void limit_memory(size_t memory_bytes) {
     (void)memory_bytes;
 #else
     struct rlimit limit;
-    if (memory_bytes > 0 && getrlimit(RLIMIT_DATA, &limit) == 0 &&
-        (limit.rlim_max == RLIM_INFINITY || memory_bytes < limit.rlim_max)) {
+    if (memory_bytes > 0 && getrlimit(RLIMIT_DATA, &limit) == 0 && memory_bytes < limit.rlim_cur) { /* no limit is the largest number */
         limit.rlim_cur = memory_bytes;
         setrlimit(RLIMIT_DATA, &limit);
     }
