@@ -132,6 +132,9 @@ static const flow_case turned[] = {
     {"%x = input(T([300, 150], f32, stride=(1, 300)))\n", COPY, "%y"},   /* rows begin everywhere in a line */
     {"%x = input(T([260, 64], f32, stride=(1, 32768)))\n", COPY, "%y"},  /* rows that meet in the caches */
     {"%x = input(T([260, 64], f32, stride=(1, 16384)))\n", COPY, "%y"},
+    {"%x = input(T([1030, 192], f32, stride=(1, 2048)))\n", COPY, "%y"},
+    {"%x = input(T([600, 128], f32, stride=(1, 1024)))\n", "%z = neg(%x)\n%y = clone(%z, memory_format=torch.contiguous_format)\n", "%y"},
+    {"%x = input(T([1034, 128], bf16, stride=(1, 2048)))\n", COPY, "%y"},
     {"%x = input(T([2, 20, 18, 64], f32, stride=(23040, 18, 1, 360)))\n", COPY, "%y"},
     {"%x = input(T([3, 257, 2, 32], f32, stride=(16448, 1, 257, 514)))\n", COPY, "%y"},
     {"%x = input(T([133, 104], f64, stride=(1, 133)))\n", COPY, "%y"},

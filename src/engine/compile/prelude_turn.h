@@ -218,11 +218,11 @@ VECTOR_INLINE void turn_round_few(void *into, int64_t into_stride, const void *o
     }
 }
 
-/* Asks for a line of each of `edge` rows, so many bytes on: the one that comes next but one, or far ahead, to wait in L2. */
+/* Asks for a line of each of `edge` rows, so many bytes on: the one that comes next but one, or the next or far ahead, to wait in L2. */
 VECTOR_INLINE void fetch_rows(const char *source, int64_t row_bytes, int64_t edge, int64_t ahead) {
     for (int64_t l = 0; l < edge; l++) {
         const char *next = source + l * row_bytes + ahead;
-        if (ahead > 128) {
+        if (ahead != 128) {
             __builtin_prefetch(next, 0, 2);
         } else {
             __builtin_prefetch(next);

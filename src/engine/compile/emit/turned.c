@@ -22,9 +22,10 @@ static const char *turns_by(const kernel *k, const expr *e) {
 }
 
 /* How far on lines are asked for, where rows are turned round by lines. */
-static const char *lines_ahead(const emitter *m) {
+static const char *lines_ahead(const emitter *m, dtype t) {
     const bool is_far = m->c->options->asks_far && !m->c->options->asks_along;
-    return !m->k->turns_lines ? "" : is_far ? ", 1024" : ", 128";
+    const bool is_single = m->k->variables[m->k->loops[0]].tile * (int64_t)dtype_size(t) == STREAM_LINE_BYTES;
+    return !m->k->turns_lines ? "" : is_far ? ", 1024" : is_single ? ", 64" : ", 128";
 }
 
 /* Whether a condition holds for lanes that lie side by side, wherever the tile's variable is. */
@@ -174,7 +175,7 @@ bool emit_turned_over(emitter *m) {
     } else {
         emit_line(m, "%s(b%d + %s, %lld, b%d + %s, %lld, %s, %s, %d%s);", k->turns_lines ? "turn_lines_past" : turns_by(k, e), r->buffer,
                   text_get(&to), (long long)to_stride, e->buffer, text_get(&from), (long long)stride, n_across, n_lanes,
-                  (int)dtype_size(e->dtype), lines_ahead(m));
+                  (int)dtype_size(e->dtype), lines_ahead(m, e->dtype));
     }
     m->depth--;
     emit_line(m, "}");
@@ -223,7 +224,7 @@ void emit_turned(emitter *m) {
         } else {
             emit_line(m, "%s(turned%d, %lld, b%d + %s, %lld, %s, %s, %d%s);", k->turns_lines ? "turn_lines" : turns_by(k, e), i,
                       (long long)k->lanes, e->buffer, text_get(&index), (long long)stride, n_across, n_lanes,
-                      (int)dtype_size(e->dtype), lines_ahead(m));
+                      (int)dtype_size(e->dtype), lines_ahead(m, e->dtype));
         }
         m->depth--;
         emit_line(m, "}");
