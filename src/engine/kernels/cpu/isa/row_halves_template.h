@@ -57,10 +57,11 @@ ALWAYS_INLINE float pack_sum(pack p) {
     return (four[0] + four[1]) + (four[2] + four[3]);
 }
 
-/* How far on memory is asked for by loops that go along it, in bytes; 0: the CPU reads on by itself. */
-static inline uintptr_t asks_along(void) {
-    enum { AHEAD_BYTES = 4096 };
-    return cpu_asks_along() ? AHEAD_BYTES : 0;
+/* How far on memory is asked for by loops that go along rows of n, in bytes; 0: the CPU reads on by itself, or the question takes as long as
+   the row. */
+ALWAYS_INLINE uintptr_t asks_along(int64_t n) {
+    enum { AHEAD_BYTES = 4096, LEAST = 128 /* elements */ };
+    return n >= LEAST && cpu_asks_along() ? AHEAD_BYTES : 0;
 }
 
 /* So many bytes so far on; 0 asks for what is read anyway. */
@@ -91,7 +92,7 @@ ALWAYS_INLINE float block_sum(const uint16_t *x, int64_t n, pack (*f)(pack), uin
 }
 
 ALWAYS_INLINE void fold_sum(row_wide *total, const uint16_t *x, int64_t n, pack (*f)(pack)) {
-    const uintptr_t ahead = asks_along();
+    const uintptr_t ahead = asks_along(n);
     for (int64_t from = 0; from < n; from += SUM_BLOCK) {
         total->f += (double)block_sum(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, f, ahead);
     }
@@ -354,7 +355,7 @@ ALWAYS_INLINE float block_sums_of_distances(const uint16_t *x, int64_t n, float 
 
 static void sums_about(const void *at, int64_t n, double centre, double *sum, double *squares) {
     const uint16_t *x = at;
-    const uintptr_t ahead = asks_along();
+    const uintptr_t ahead = asks_along(n);
     for (int64_t from = 0; from < n; from += SUM_BLOCK) {
         float own;
         *sum += (double)block_sums_of_distances(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, (float)centre, &own, ahead);
