@@ -78,7 +78,8 @@ static int64_t lanes_of_lines(const kernel *k, const expr *e, int64_t n_across, 
 static int64_t lanes_by_single_lines(const compiler *c, const kernel *k, const expr *e, int64_t row) {
     enum { PAGE = 4096, LANES = 64 };
     const int64_t size = (int64_t)dtype_size(e->dtype);
-    bool may = !c->options->asks_far && row * size % PAGE == 0 && size <= 4 && k->variables[k->vector].size % LANES == 0;
+    bool may = !c->options->asks_far && row * size % PAGE == 0 && (size == 2 || size == 4) &&
+               k->variables[k->vector].size % LANES == 0;
     for (int i = 0; i < k->n_roots; i++) {
         may &= (int64_t)dtype_size(k->roots[i].store_dtype) == size;
     }

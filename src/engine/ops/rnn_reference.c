@@ -22,7 +22,7 @@ typedef struct cell_run {
     double *gates;        /* [R, 4, H]: i f g o; r z n and n's recurrent part; h */
     double *c, *raw;      /* [R, H]: cell state, output before projection */
     const double *x_squares;    /* [R, I]: what is behind x, or NULL: it is exact */
-    double *y_squares, *behind; /* [R, y_width], this direction's columns, and [R, H]: the same of y; NULL: not known */
+    double *y_squares;          /* [R, y_width], this direction's columns: the same of y; NULL: not known */
 } cell_run;
 
 static double dot(const double *a, const double *b, int64_t n) {
@@ -119,8 +119,8 @@ static void run_unit(const cell_run *r, int64_t t, int64_t b, int64_t j) {
     } else {
         double a = from_x[0] + from_h[0];
         *raw = net->mode == RNN_TANH ? tanh(a) : a > 0 ? a : 0;
-        if (r->behind != NULL) {
-            r->behind[row * h_size + j] = squares_of_unit(r, t, b, j, a);
+        if (r->y_squares != NULL) { /* nothing is projected: a unit is an output */
+            r->y_squares[row * r->y_width + j] = squares_of_unit(r, t, b, j, a);
         }
     }
 }
@@ -138,9 +138,6 @@ static void run_cell(const cell_run *r) {
             const double *raw = r->raw + row * net->hidden;
             for (int64_t o = 0; o < net->out; o++) {
                 r->y[row * r->y_width + o] = net->proj > 0 ? dot(r->w_hr + o * net->hidden, raw, net->hidden) : raw[o];
-            }
-            for (int64_t o = 0; r->behind != NULL && o < net->out; o++) {
-                r->y_squares[row * r->y_width + o] = r->behind[row * net->hidden + o];
             }
         }
     }
@@ -199,7 +196,6 @@ static void cell_init(ref_ctx *ctx, net_run *n, int layer, int dir) {
         cell_run *r = &n->cells[state];
         r->x_squares = n->squares[layer];
         r->y_squares = n->squares[layer + 1] != NULL ? n->squares[layer + 1] + dir * net->out : NULL;
-        r->behind = r->y_squares != NULL ? ref_make(ctx, units, sizeof(double)) : NULL;
     }
 }
 

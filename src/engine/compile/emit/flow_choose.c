@@ -338,7 +338,8 @@ static void choose_one_reading(emitter *m) {
         choose_pass_groups(m);
         return;
     }
-    if (m->rows && has_one_pass(m) && k->n_loops > 0 && (k->lanes >= WIDE_PASS_LANES || goes_down_pages(m) || emit_scans_held(m))) {
+    const bool is_wide = k->n_phases == 1 && (k->lanes >= WIDE_PASS_LANES || emit_scans_held(m));
+    if (m->rows && k->n_loops > 0 && (is_wide || (has_one_pass(m) && goes_down_pages(m)))) {
         if (!m->c->options->few_in_turn || !emit_scans_held(m) || !reads_straight_on(m)) {
             choose_pass_groups(m);
         }
