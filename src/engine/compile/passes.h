@@ -137,6 +137,7 @@ typedef struct product_form {
     int64_t left_step;        /* between their elements along the inner variable */
     int64_t right_stride;     /* between columns that are dense along the inner variable and turned round as they lie, in words;
                                  or between rows of bf16 that are paired as they lie; -1 */
+    bool widens_right;        /* then these are of bf16 that are multiplied as f32 */
     int64_t right_rows;       /* between rows of f32 that the first block of rows reads as they lie; -1 */
     pairs_way pairs;          /* not WIDENED: left and right are bf16 */
     bool along;               /* columns are multiplied as they lie along the inner dimension: vectors of terms are added up, and at the end

@@ -173,8 +173,8 @@ VECTOR_INLINE float f32_of_bf16(uint16_t x) {
 VECTOR_INLINE uint16_t bf16_of_f32(float x) {
     uint32_t bits = bits_of_float(x);
     uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1);
-    uint32_t quiet = bits | 0x400000u;
-    return (uint16_t)((x == x ? rounded : quiet) >> 16);
+    uint32_t quiet = bits | 0x400000u, is_number = -(uint32_t)(x == x); /* a choice of words would be a branch, which no vector takes */
+    return (uint16_t)((quiet ^ ((rounded ^ quiet) & is_number)) >> 16);
 }
 
 /* The exponent is moved by a multiplication; what f16 holds below its smallest normal number comes out of a difference. */

@@ -13,13 +13,14 @@
 #endif
 typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
 
-/* What the next panel is made of, which comes from afar: runs of `pieces` times 256 bytes, `stride` bytes apart. Every so many
-   inner steps a block of rows asks for a piece of it: four blocks of rows ask for all. Those behind them ask for the rows that are
-   multiplied then, where those are others: so many pieces, one behind the other. `asked`: pieces that have been asked for. */
+/* What the next panel is made of, which comes from afar: runs of `pieces` times 256 bytes, `stride` bytes apart, n pieces in all. Every so
+   many inner steps a block of rows asks for a piece of it: four blocks of rows ask for all, two where it is of bf16. Those behind them ask
+   for the rows that are multiplied then, where those are others: so many pieces, one behind the other. `asked`: pieces that have been
+   asked for. */
 #define STEPS_OF_PIECE 4
 typedef struct next_panel {
     const char *at;
-    int64_t stride, pieces;
+    int64_t stride, pieces, n;
     const char *rows;
     int64_t row_pieces, asked;
 } next_panel;
@@ -49,7 +50,7 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const int ma
         }
         if (next != 0 && k % STEPS_OF_PIECE == 0) {
             const int64_t p = piece + k / STEPS_OF_PIECE;
-            const int64_t of_rows = p - 4 * ((n_inner + STEPS_OF_PIECE - 1) / STEPS_OF_PIECE);
+            const int64_t of_rows = p - next->n;
             const char *const at = of_rows >= 0        ? next->rows + 256 * of_rows
                                    : next->pieces == 1 ? next->at + p * next->stride
                                                        : next->at + p / 2 * next->stride + p % 2 * 256;
@@ -87,7 +88,7 @@ VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_
                                     int64_t i, int64_t n_rows, int64_t n_inner, const float *sums, int first, float *results,
                                     int64_t result_stride, next_panel *next) {
     const int64_t pieces = next != 0 ? (n_inner + STEPS_OF_PIECE - 1) / STEPS_OF_PIECE : 0;
-    const int64_t all = next != 0 ? 4 * pieces + next->row_pieces : 0;
+    const int64_t all = next != 0 ? next->n + next->row_pieces : 0;
     int64_t asked = next != 0 ? next->asked : 0;
     for (; i + 6 <= n_rows; i += 6) {
         multiply_rows(6, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
@@ -323,6 +324,21 @@ static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
     for (; k < n_inner; k++) {
         for (int i = 0; i < 8; i++) {
             panel[64 * k + i] = columns[128 * i + k];
+        }
+    }
+}
+
+/* Columns of bf16 that lie so many pairs apart, into a panel of f32: they are turned round pair by pair. */
+static void turn_pairs(const uint16_t *columns, int64_t stride, int64_t n_inner, int64_t n_columns, float *panel) {
+    uint32_t pairs[64 * 64] __attribute__((aligned(64)));
+    uint32_t *const words = (uint32_t *)panel;
+    turn_round(pairs, 64, columns, stride, n_inner / 2, n_columns, 4);
+    for (int64_t k = 0; k < n_inner; k += 2) {
+        INDEPENDENT
+        for (int64_t l = 0; l < 64; l++) {
+            const uint32_t pair = pairs[32 * k + l]; /* beyond the last column nobody looks */
+            words[64 * k + l] = pair << 16;
+            words[64 * k + 64 + l] = pair & 0xFFFF0000u;
         }
     }
 }

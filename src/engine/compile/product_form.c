@@ -177,6 +177,11 @@ static void place_factors(kernel *k, pairs_way pairs) {
         p->right_stride = along == 1 && p->right_runs_inward && whole ? stride : -1;
         p->right_rows = stride == 1 && !p->right_runs_inward && !flat ? along : -1;
     }
+    const int widened = half_of(k, p->right);
+    if (widened >= 0 && p->right_runs_inward && !p->along && lies_ready(k, widened, ASSAY_BF16, p->column, p->inner, &stride, &along)) {
+        p->widens_right = along == 1 && stride % 2 == 0 && size % 2 == 0;
+        p->right_stride = p->widens_right ? stride / 2 : -1;
+    }
 }
 
 /* As many as there are terms in all sums. */

@@ -39,7 +39,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
             next_panel next = {first_inner + 128 < 64 ? (const char *)(right_columns + 128)
                                      : first_column + 64 < 128 ? (const char *)(right_columns + 24576 - 1 * first_inner) : (const char *)columns_behind,
-                                     1536, 2, 0, 0, 0};
+                                     1536, 2, 4 * ((n_inner + 3) / 4),
+                                     0, 0, 0};
             multiply_add(left_rows, 384, 1, 0, 0, right, n_rows, n_inner, n_columns,
                          results, first_inner == 0, results, 128, next.at != 0 ? &next : 0);
         }
@@ -284,7 +285,8 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             }
             next_panel next = {first_inner + 128 < 128 ? (const char *)(right_columns + 49152)
                                      : first_column + 64 < 64 ? (const char *)(right_columns + 64 - 384 * first_inner) : (const char *)columns_behind,
-                                     1536, 1, 0, 0, 0};
+                                     1536, 1, 4 * ((n_inner + 3) / 4),
+                                     0, 0, 0};
             multiply_add(left_rows, 128, 1, right_columns, 384, right, n_rows, n_inner, n_columns,
                          results, first_inner == 0, results, 384, next.at != 0 ? &next : 0);
         }

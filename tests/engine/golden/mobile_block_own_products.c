@@ -37,7 +37,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
             next_panel next = {first_inner + 128 < 32 ? (const char *)(right_columns + 100352)
                                      : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : (const char *)columns_behind,
-                                     3136, 1, 0, 0, 0};
+                                     3136, 1, 4 * ((n_inner + 3) / 4),
+                                     0, 0, 0};
             const int64_t at_once = 24;
             for (int64_t i = 0; i < n_rows; i += at_once) {
                 const int64_t end = n_rows - i < at_once ? n_rows : i + at_once;
@@ -242,7 +243,8 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             }
             next_panel next = {first_inner + 128 < 96 ? (const char *)(right_columns + 100352)
                                      : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : (const char *)columns_behind,
-                                     3136, 1, 0, 0, 0};
+                                     3136, 1, 4 * ((n_inner + 3) / 4),
+                                     0, 0, 0};
             const int64_t at_once = 24;
             for (int64_t i = 0; i < n_rows; i += at_once) {
                 const int64_t end = n_rows - i < at_once ? n_rows : i + at_once;

@@ -29,7 +29,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
             next_panel next = {first_inner + 128 < 512 ? (const char *)(right_columns + 131072)
                                      : first_column + 64 < 1024 ? (const char *)(right_columns + 64 - 1024 * first_inner) : 0,
-                                     4096, 1, 0, 0, 0};
+                                     4096, 1, 4 * ((n_inner + 3) / 4),
+                                     0, 0, 0};
             multiply_add(left_rows, 512, 1, right_columns, 1024, right, n_rows, n_inner, n_columns,
                          sums, first_inner == 0, first_inner + 128 >= 512 ? results : sums, first_inner + 128 >= 512 ? 1024 : 64, next.at != 0 ? &next : 0);
         }
@@ -64,13 +65,14 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             }
             next_panel next = {first_inner + 128 < 512 ? (const char *)(right_columns + 131072)
                                      : first_column + 64 < 1024 ? (const char *)(right_columns + 64 - 1024 * first_inner) : 0,
-                                     4096, 1, 0, 0, 0};
+                                     4096, 1, 4 * ((n_inner + 3) / 4),
+                                     0, 0, 0};
             const int64_t at_once = first_inner + 128 >= 512 ? 24 : n_rows;
             for (int64_t i = 0; i < n_rows; i += at_once) {
                 const int64_t end = n_rows - i < at_once ? n_rows : i + at_once;
                 multiply_add(left_rows + 512 * i, 512, 1, i == 0 ? right_columns : 0, 1024, right, end - i, n_inner, n_columns,
                              sums + 64 * i, first_inner == 0, sums + 64 * i, 64, next.at != 0 ? &next : 0);
-                if (first_inner + 128 >= 512) {
+                if (__builtin_expect(first_inner + 128 >= 512, 1)) {
                     for (int64_t j = i; j < end; j++) {
                         const int64_t v0 = first_row + j;
                         const float *const r0 = (sums + 64 * i) + 64 * (j - i);
@@ -122,7 +124,8 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             }
             next_panel next = {first_inner + 128 < 1024 ? (const char *)(right_columns + 65536)
                                      : first_column + 64 < 512 ? (const char *)(right_columns + 64 - 512 * first_inner) : 0,
-                                     2048, 1, 0, 0, 0};
+                                     2048, 1, 4 * ((n_inner + 3) / 4),
+                                     0, 0, 0};
             multiply_add(left_rows, 1024, 1, right_columns, 512, right, n_rows, n_inner, n_columns,
                          sums, first_inner == 0, first_inner + 128 >= 1024 ? results : sums, first_inner + 128 >= 1024 ? 512 : 64, next.at != 0 ? &next : 0);
         }

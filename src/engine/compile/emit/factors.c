@@ -132,13 +132,22 @@ static void emit_right_pairs(emitter *m) {
     emit_line(m, "}");
 }
 
+/* The right factor, or what it widens. */
+static int right_as_it_lies(const kernel *k) {
+    return k->product.widens_right ? k->exprs[k->product.right].sources[0] : k->product.right;
+}
+
 void emit_right_factor(emitter *m) {
     const product_form *p = &m->k->product;
     if (p->along) {
         return;
     }
     if (p->right_stride >= 0) {
-        emit_factor_first(m, "right_columns", p->right, p->column, "first_column");
+        emit_factor_first(m, "right_columns", right_as_it_lies(m->k), p->column, "first_column");
+        if (p->widens_right) {
+            emit_line(m, "turn_pairs(right_columns, %lld, n_inner, n_columns, right);", (long long)p->right_stride);
+            return;
+        }
         if (p->pairs != PAIRS_WIDENED && !p->right_runs_inward) {
             emit_line(m, "pair_rows(right_columns, %lld, n_inner, n_columns, right);", (long long)p->right_stride);
             return;
@@ -201,7 +210,7 @@ static bool has_batch_behind(const kernel *k) {
 /* Where the right factor's first panel lies in the next batch: behind the last one, outside, where it is only asked for. */
 static void emit_behind(emitter *m) {
     const product_form *p = &m->k->product;
-    const expr *x = &m->k->exprs[p->right];
+    const expr *x = &m->k->exprs[right_as_it_lies(m->k)];
     const int batch = m->k->tasks[m->k->n_tasks - 1];
     text at = {0};
     definition behind;
@@ -248,8 +257,9 @@ void emit_next_panel(emitter *m) {
         return;
     }
     const bool inward = p->right_stride >= 0, goes_on = has_batch_behind(m->k);
+    const int runs = inward && !p->widens_right ? 2 : 1; /* of 256 bytes, in a panel's column or row */
     long long columns = m->k->variables[p->column].size, inner = m->k->variables[p->inner].size;
-    long long step = inward ? 1 : p->right_rows, column = inward ? p->right_stride : 1;
+    long long step = inward ? 1 : p->right_rows, column = !inward ? 1 : p->right_stride * (p->widens_right ? 2 : 1);
     if (goes_on) {
         emit_behind(m);
     }
@@ -258,11 +268,12 @@ void emit_next_panel(emitter *m) {
     emit_line(m, "                         : first_column + %d < %lld ? (const char *)(right_columns + %lld - %lld * first_inner) : %s,",
               PRODUCT_COLUMNS, columns, column * PRODUCT_COLUMNS, step, goes_on ? "(const char *)columns_behind" : "0");
     const int64_t behind = goes_on ? rows_behind(m) : 0;
+    emit_line(m, "                         %lld, %d, %d * ((n_inner + 3) / 4),", 4 * (inward ? (long long)p->right_stride : step), runs,
+              p->widens_right ? 2 : 4);
     if (behind > 0) {
-        emit_line(m, "                         %lld, %d, (const char *)(left_rows + %lld), first_column + %d < %lld ? 0 : %lld, 0};",
-                  4 * (inward ? column : step), inward ? 2 : 1, (long long)(m->k->variables[p->row].size * inner), PRODUCT_COLUMNS, columns,
-                  (long long)behind);
+        emit_line(m, "                         (const char *)(left_rows + %lld), first_column + %d < %lld ? 0 : %lld, 0};",
+                  (long long)(m->k->variables[p->row].size * inner), PRODUCT_COLUMNS, columns, (long long)behind);
     } else {
-        emit_line(m, "                         %lld, %d, 0, 0, 0};", 4 * (inward ? column : step), inward ? 2 : 1);
+        emit_line(m, "                         0, 0, 0};");
     }
 }

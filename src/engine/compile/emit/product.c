@@ -233,8 +233,8 @@ static void emit_add(emitter *m, const char *begins, const char *ends) {
     text_clear(&left);
     text_clear(&sums);
     if (in_parts && !stored) {
-        if (!one) {
-            emit_line(m, "if (%s) {", ends);
+        if (!one) { /* gcc takes the last stretch for rare, and makes no vectors of what is: 8% of a product that becomes bf16 */
+            emit_line(m, "if (__builtin_expect(%s, 1)) {", ends);
             m->depth++;
         }
         emit_following(m, "i", "end", one ? "sums" : "(sums + 64 * i)");
