@@ -3,6 +3,7 @@
 #include "device/instructions.h"
 
 #include "base/text.h"
+#include "device/caches.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,6 +11,10 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #endif
 
 static const char *const names[ISA_COUNT] = {"baseline", "avx2", "avx512"};
@@ -75,6 +80,34 @@ bool isa_rounds_to_bf16(void) {
 #else
     return false;
 #endif
+}
+
+#if defined(__x86_64__) && defined(__linux__)
+static bool asks_for_tiles(void) {
+    enum { ASK_FOR = 0x1023, TILE_DATA = 18 }; /* arch_prctl's ARCH_REQ_XCOMP_PERM, and which state that is about */
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    const bool tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 22 & 1) != 0 && (d >> 24 & 1) != 0;
+    return tiles && isa_rounds_to_bf16() && syscall(SYS_arch_prctl, ASK_FOR, TILE_DATA) == 0;
+}
+#else
+static bool asks_for_tiles(void) {
+    return false;
+}
+#endif
+
+bool isa_has_tiles(void) {
+    enum { UNKNOWN, NO, YES };
+    static atomic_int known = UNKNOWN;
+    int has = atomic_load_explicit(&known, memory_order_relaxed);
+    if (has == UNKNOWN) {
+        has = asks_for_tiles() ? YES : NO;
+        atomic_store_explicit(&known, has, memory_order_relaxed);
+    }
+    return has == YES;
+}
+
+bool isa_multiplies_bf16_slowly(void) {
+    return isa_rounds_to_bf16() && cpu_is_intel() && !isa_has_tiles();
 }
 
 #if defined(__x86_64__)

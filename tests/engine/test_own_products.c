@@ -3,7 +3,7 @@
    values that are no numbers. All graphs of a test are one module, as compiling is what takes the time. */
 #include "engine/own_kit.h"
 
-#include "engine/compile/processor.h"
+#include "device/instructions.h"
 
 #include <math.h>
 
@@ -21,7 +21,7 @@ static void check_all(void) {
     b->options.blocks_all = in_blocks;
     for (int way = 0; way < 3; way++) {
         b->options.pairs = way == 2 ? PAIRS_BY_TILES : way == 1 ? PAIRS_BY_VECTORS : PAIRS_WIDENED;
-        if (way < 2 || cpu_has_tiles()) {
+        if (way < 2 || isa_has_tiles()) {
             cases_check(&cases, own);
         }
     }

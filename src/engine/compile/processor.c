@@ -6,8 +6,8 @@
 #include "device/instructions.h"
 
 void compile_options_of_cpu(compile_options *o) {
-    o->pairs = cpu_has_tiles() ? PAIRS_BY_TILES : PAIRS_WIDENED;
-    o->other_pairs = o->pairs == PAIRS_WIDENED && cpu_has_pairs() ? PAIRS_BY_VECTORS : o->pairs;
+    o->pairs = isa_has_tiles() ? PAIRS_BY_TILES : PAIRS_WIDENED;
+    o->other_pairs = o->pairs == PAIRS_WIDENED && isa_rounds_to_bf16() ? PAIRS_BY_VECTORS : o->pairs;
     /* Rows in pairs are by a tenth faster on Sapphire Rapids, by a third slower on Zen 4 (2026-11). */
     o->no_twins = !cpu_is_intel();
     /* Side by side they gain on Sapphire Rapids, which reads ahead within a page only (emit/flow_choose.c). */
@@ -24,7 +24,7 @@ void compile_options_of_cpu(compile_options *o) {
     /* What threads read ahead takes lines from each other on Granite Rapids (scan_parts.c). */
     o->scans_in_parts = cpu_is_intel();
     /* On a Zen 4 told to do without, sums of bf16 in pairs take 1.07 of the time with AVX-512, and 1.8 with AVX2. */
-    o->rounds_pairs = cpu_has_pairs();
+    o->rounds_pairs = isa_rounds_to_bf16();
     /* As eager's (device/caches.h). */
     o->keeps_cached = !cpu_is_intel();
     /* As what eager does there: batch norm's gradient (emit/team.c). */
@@ -32,40 +32,3 @@ void compile_options_of_cpu(compile_options *o) {
     /* A Zen 5 has memory come to L1 for one row as for several (emit/flow_choose.c). */
     o->few_in_turn = cpu_asks_along() && !cpu_is_intel();
 }
-
-#if defined(__x86_64__)
-
-#include <cpuid.h>
-
-bool cpu_has_pairs(void) {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    return isa_best() >= ISA_AVX512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
-}
-
-#if defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-
-bool cpu_has_tiles(void) {
-    enum { ASK_FOR = 0x1023, TILE_DATA = 18 }; /* arch_prctl's ARCH_REQ_XCOMP_PERM, and which state that is about */
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    bool tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 22 & 1) != 0 && (d >> 24 & 1) != 0;
-    return tiles && cpu_has_pairs() && syscall(SYS_arch_prctl, ASK_FOR, TILE_DATA) == 0;
-}
-#else
-bool cpu_has_tiles(void) {
-    return false;
-}
-#endif
-
-#else
-
-bool cpu_has_pairs(void) {
-    return false;
-}
-
-bool cpu_has_tiles(void) {
-    return false;
-}
-
-#endif

@@ -3,6 +3,7 @@
    gradient around them. Own loops serve f64 and integers, and in f32 the shapes for which oneDNN's reorders take longer than
    its sums: kernels of one element, channels convolved each by itself, few channels (conv_tiles.h, conv_channels.h,
    conv_outer.h say which). In bf16 kernels of one element are oneDNN's matrix products (conv_products.h). */
+#include "device/instructions.h"
 #include "engine/kernels/cpu/conv_bias.h"
 #include "engine/kernels/cpu/conv_channels.h"
 #include "engine/kernels/cpu/conv_outer.h"
@@ -114,6 +115,28 @@ static bool library_takes_bf16(const conv_sum *c) {
     return row_bytes * s->narrow[H] <= BLOCKED_BYTES || row_bytes * rows <= BLOCK_BYTES;
 }
 
+/* Whether bf16 are multiplied in f32 where that is faster: windows of several elements, Winograd's among them, and kernels of one element that
+   go over all of the image forwards; where there is enough to multiply for the copies. 256 channels to as many of 16 x 14 x 14 by 3 x 3 take
+   6.5 ms so, 23.8 in bf16, their gradients 20 and 50; the gradients of kernels of one element up to 1.3 times as long (two cores of an
+   Emerald Rapids, 2026-11). */
+static bool widens_bf16(const conv_sum *c) {
+    enum { LEAST_OF_ELEMENT = 34, LEAST_OF_ONE = 48, LEAST_PRODUCTS = 2 << 20 };
+    const conv_shape *s = c->spec.shape;
+    double narrow = (double)s->batch * (double)s->narrow_channels, wide = (double)s->batch * (double)s->wide_channels;
+    double weights = (double)s->narrow_channels * (double)(s->wide_channels / s->groups);
+    bool by_one = c->spec.direction == ONEDNN_TO_NARROW, is_one = true;
+    for (int d = 0; d < WINDOW_DIMS; d++) {
+        narrow *= (double)s->narrow[d];
+        wide *= (double)s->wide[d];
+        weights *= (double)s->kernel[d];
+        is_one = is_one && s->kernel[d] == 1;
+        by_one = by_one && s->stride[d] == 1;
+    }
+    const double products = narrow * weights / (double)s->narrow_channels;
+    return isa_multiplies_bf16_slowly() && (by_one || !is_one) && products >= LEAST_PRODUCTS &&
+           products >= (narrow + wide + weights) * (is_one ? LEAST_OF_ONE : LEAST_OF_ELEMENT);
+}
+
 /* Own loops know no bias: one that is read is added behind them. */
 static void take_bias_apart(conv_sum *c) {
     if (c->spec.direction == ONEDNN_TO_NARROW && c->side[BIAS] != NULL) {
@@ -203,7 +226,7 @@ static status sum_prepare(conv_sum *c, arena *memory, error *err) {
     }
     bool is_float = t == ASSAY_F32 || t == ASSAY_F16 || t == ASSAY_BF16;
     if (is_float && library_takes(c->spec.shape)) {
-        bool in_bf16 = t == ASSAY_BF16 && c->added == NULL && library_takes_bf16(c);
+        bool in_bf16 = t == ASSAY_BF16 && c->added == NULL && library_takes_bf16(c) && !widens_bf16(c);
         status result = prepare_halves(c, t, memory, err);
         result = result == ASSAY_UNSUPPORTED && in_bf16 ? prepare_in(c, ASSAY_BF16, memory, err) : result;
         result = result == ASSAY_UNSUPPORTED ? prepare_in(c, ASSAY_F32, memory, err) : result;
@@ -356,7 +379,7 @@ static status prepare_backward(kernel_plan *plan, error *err) {
 static const char note[] =
     "f32 by oneDNN (windows of 3 x 3 by Winograd's algorithm) or own loops (kernels of one element, depthwise, few channels); bf16 by "
     "oneDNN (kernels of one element as matrix products) or own loops (depthwise windows over large images), in f32 where the "
-    "processor has no instructions for it; f16 converted to f32; f64 and integers by own loops";
+    "processor has no instructions for it, or slow ones; f16 converted to f32; f64 and integers by own loops";
 
 static const kernel_row rows[] = {
     {"convolution.default", prepare_forward, note},

@@ -4,6 +4,7 @@
 
 #include "base/pages.h"
 #include "device/caches.h"
+#include "device/instructions.h"
 #include "engine/kernels/cpu/isa/convert_loops.h"
 #include "engine/kernels/cpu/isa/gemm_loops.h"
 #include "engine/kernels/cpu/onednn.h"
@@ -204,7 +205,7 @@ static status prepare_in(gemm_real *g, dtype compute, bool is_library, arena *me
     return library_errs(g) ? ASSAY_UNSUPPORTED : prepare_library(g, memory, err);
 }
 
-/* By oneDNN, bf16 in f32 where the CPU has no instructions for it; or by our own loops where it has nothing for the type or shape. */
+/* By oneDNN, bf16 in f32 where the CPU has no instructions for it, or slow ones; or by our own loops where it has nothing for the type or shape. */
 static status prepare_real(gemm_real *g, arena *memory, error *err) {
     bool is_float = g->compute == ASSAY_F32 || g->compute == ASSAY_BF16;
     status result = ASSAY_UNSUPPORTED;
@@ -243,6 +244,17 @@ static bool is_for_one(const gemm_shape *s, dtype compute) {
     return products <= (copies ? MOST_OF_COPIES : MOST_PRODUCTS);
 }
 
+/* Whether bf16 are multiplied in f32 where that is faster: what there is to multiply has to be worth three copies, and not so much that
+   two threads had better share what one does with copies. 1024 x 1024 x 1024 takes 8.2 ms so, and 13.7 in bf16, 128 x 128 x 128 31 us and 26,
+   8 x 1024 x 4096 1.6 times as long (two cores of an Emerald Rapids, 2026-11). */
+static bool widens_bf16(const gemm_shape *s) {
+    enum { PRODUCTS_OF_ELEMENT = 32, IN_CACHES = 20, CACHED_NUMEL = 64 << 10, MOST_ALONE = 1 << 20 };
+    const double one = (double)(s->m * s->k + s->k * s->n + s->m * s->n), products = (double)(s->m * s->n) * (double)s->k;
+    const bool is_small = (double)s->batch * one <= CACHED_NUMEL;
+    return s->dtype == ASSAY_BF16 && isa_multiplies_bf16_slowly() && products >= one * (is_small ? IN_CACHES : PRODUCTS_OF_ELEMENT) &&
+           !(is_for_one(s, ASSAY_F32) && (double)s->batch * products > MOST_ALONE);
+}
+
 /* How many threads there were; `only` one from now on. */
 static int threads_before(bool only) {
     int threads = omp_get_max_threads();
@@ -258,7 +270,7 @@ status gemm_real_prepare(const gemm_shape *shape, arena *memory, gemm_real **out
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a matrix product");
     }
     g->shape = *shape;
-    g->compute = computed_in(shape->dtype);
+    g->compute = widens_bf16(shape) ? ASSAY_F32 : computed_in(shape->dtype);
     g->n_parts = 1;
     if (g->compute != shape->dtype) {
         gemm_shape whole = in_batches(shape);

@@ -148,8 +148,8 @@ static status prepare_sum(kernel_plan *plan, error *err) {
     return prepare_at(plan, 1, err);
 }
 
-static const char note[] = "f32 and bf16 by oneDNN, f16 converted to f32 for it, as is bf16 where the processor has no instructions for that; "
-                           "f64, integers and complex by own loops";
+static const char note[] = "f32 and bf16 by oneDNN, f16 converted to f32 for it, as is bf16 where the processor has no instructions for that, or "
+                           "slow ones; f64, integers and complex by own loops";
 
 static const kernel_row rows[] = {
     {"mm.default", prepare_product, note},   {"bmm.default", prepare_product, note},
