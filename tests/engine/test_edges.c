@@ -186,6 +186,17 @@ static const taken_program taken[] = {
     {TWOS("i64") "%y = view(%x, [1, 3, 1, 1])\n%w = view(%x, [1, 3, 1, 1])\n%b = new_full(%x, [1], 9007199254740993)\n"
      "%r = convolution(%y, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n", 1, {0x1p53 + 13}},
     {TWOS("i64") "%m = gt.Scalar(%x, 1)\n%y = masked_fill.Scalar(%x, %m, 9223372036854775807)\n%r = add.Scalar(%y, 1)\n", 2, {-0x1p63, -0x1p63}},
+    /* powers by roots: of no numbers below 0, but of -infinity; of -0 as of 0; more and less than there is */
+    {TWOS("f32") "%n = mul.Scalar(%x, -inf)\n%r = pow.Tensor_Scalar(%n, 2.5)\n", 3, {INFINITY, INFINITY, INFINITY}},
+    {TWOS("bf16") "%n = mul.Scalar(%x, -inf)\n%r = pow.Tensor_Scalar(%n, 1.5)\n", 3, {INFINITY, INFINITY, INFINITY}},
+    {TWOS("f64") "%n = mul.Scalar(%x, -inf)\n%r = pow.Tensor_Scalar(%n, -2.5)\n", 3, {0, 0, 0}},
+    {TWOS("f64") "%n = mul.Scalar(%x, -2)\n%r = pow.Tensor_Scalar(%n, 3.5)\n", 3, {NAN, NAN, NAN}},
+    {TWOS("f32") "%n = mul.Scalar(%x, -2)\n%r = pow.Tensor_Scalar(%n, 1.5)\n", 3, {NAN, NAN, NAN}},
+    {TWOS("f32") "%n = mul.Scalar(%x, nan)\n%r = pow.Tensor_Scalar(%n, 2.5)\n", 3, {NAN, NAN, NAN}},
+    {TWOS("f32") "%n = mul.Scalar(%x, -0.0)\n%p = pow.Tensor_Scalar(%n, 1.5)\n%r = reciprocal(%p)\n", 3, {INFINITY, INFINITY, INFINITY}},
+    {TWOS("f64") "%n = mul.Scalar(%x, -0.0)\n%r = pow.Tensor_Scalar(%n, -1.5)\n", 3, {INFINITY, INFINITY, INFINITY}},
+    {TWOS("f32") "%n = mul.Scalar(%x, 5e+15)\n%r = pow.Tensor_Scalar(%n, 2.5)\n", 3, {INFINITY, INFINITY, INFINITY}},
+    {TWOS("f64") "%n = mul.Scalar(%x, 1.9362959574246591e-121)\n%p = pow.Tensor_Scalar(%n, 2.5)\n%r = mul.Scalar(%p, 1.0715086071862673e+301)\n", 3, {1, 1, 1}},
     /* whose squares are more than there is */
     {TWOS("f64") "%y = mul.Scalar(%x, 1e+200)\n%r = var.correction(%y, [0])\n", 1, {0}},
     {TWOS("f64") "%y = mul.Scalar(%x, 1e+200)\n%z = view(%y, [3, 1])\n%r = std.correction(%z, [0])\n", 1, {0}},
