@@ -176,14 +176,15 @@ const char *dialect_block_divided(scalar_function f, dtype t) {
 }
 
 /* The same of two operands, of which the second or the first may be a number. */
-static const char *const pair_forms[FN_COUNT][2][3] = {
+static const char *const pair_forms[FN_COUNT][3][3] = {
     [FN_POW] = {{"pow_block_f32", "pow_number_block_f32", "number_pow_block_f32"},
-                {"pow_block_halves", "pow_number_block_halves", "number_pow_block_f32"}},
+                {"pow_block_halves", "pow_number_block_halves", "number_pow_block_f16"},
+                {"pow_block_halves", "pow_number_block_halves", "number_pow_block_bf16"}},
 };
 
 const char *dialect_block_of_two(scalar_function f, dtype t, dtype digits, bool first_is_number, bool second_is_number) {
-    bool halves = digits == ASSAY_F16 || digits == ASSAY_BF16;
-    return t == ASSAY_F32 ? pair_forms[f][halves][second_is_number ? 1 : first_is_number ? 2 : 0] : NULL;
+    const int to = digits == ASSAY_BF16 ? 2 : digits == ASSAY_F16 ? 1 : 0;
+    return t == ASSAY_F32 ? pair_forms[f][to][second_is_number ? 1 : first_is_number ? 2 : 0] : NULL;
 }
 
 const char *dialect_block_below_0(scalar_function f, dtype t) {

@@ -399,3 +399,39 @@ VECTOR_INLINE void pow_number_block_halves(float *to, const float *x, float y, i
     pow_number_block_f32(to, x, y, n);
 #endif
 }
+
+/* Of others not every power is that of 2 to a product. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE int has_plain_logarithm(float x) {
+    return x > 0 && x < INFINITY && x != 1;
+}
+#endif
+
+/* 2^(y log2 x): the logarithm's rounding is 8e-6 of the largest power. */
+VECTOR_INLINE void number_pow_block_bf16(float *to, float x, const float *y, int n) {
+#if defined(__AVX512DQ__)
+    if (has_plain_logarithm(x)) {
+        const float logarithm = (float)log2_wide(x);
+        for (int l = 0; l < n; l += 64) {
+            const wide_four z = four_times(four_at(y + l, n - l), logarithm);
+            four_to(to + l, four_powers(z, z, -150.0f), n - l);
+        }
+        return;
+    }
+#endif
+    number_pow_block_f32(to, x, y, n);
+}
+
+VECTOR_INLINE void number_pow_block_f16(float *to, float x, const float *y, int n) {
+#if defined(__AVX512DQ__)
+    if (has_plain_logarithm(x)) {
+        const float logarithm = (float)log2_wide(x);
+        for (int l = 0; l < n; l += 64) {
+            const wide_four z = four_times(four_at(y + l, n - l), logarithm);
+            four_to(to + l, four_near_powers(z, z, -150.0f), n - l);
+        }
+        return;
+    }
+#endif
+    number_pow_block_f32(to, x, y, n);
+}

@@ -30,7 +30,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t3 = t1 - r0_0;
                         wide4[l] = t3;
                     }
-                    exp_below_block_f32(wide4, wide4, 64);
+                    exp_block_bf16(wide4, wide4, 64);
                     {
                         float taken0[64];
                         float taken1[64];
@@ -62,7 +62,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t3 = t1 - r0_0;
                     wide4[l] = t3;
                 }
-                exp_below_block_f32(wide4, wide4, 48);
+                exp_block_bf16(wide4, wide4, 48);
                 {
                     float taken0[64];
                     for (int64_t l = 0; l < 64; l++) {

@@ -93,7 +93,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t3 = t1 - r0_0;
                         wide4[l] = t3;
                     }
-                    exp_below_block_f32(wide4, wide4, 64);
+                    exp_block_bf16(wide4, wide4, 64);
                     {
                         float taken0[64];
                         float taken1[64];
@@ -149,7 +149,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t3 = t1 - r0_0;
                     wide4[l] = t3;
                 }
-                exp_below_block_f32(wide4, wide4, 64);
+                exp_block_bf16(wide4, wide4, 64);
                 {
                     float taken0[64];
                     float taken1[64];
@@ -183,7 +183,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t3 = t1 - r0_0;
                         wide4[l] = t3;
                     }
-                    exp_below_block_f32(wide4, wide4, 48);
+                    exp_block_bf16(wide4, wide4, 48);
                     {
                         float taken0[64];
                         for (int64_t l = 0; l < 64; l++) {
@@ -226,7 +226,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                             const float t3 = t1 - r0_0;
                             wide4[l] = t3;
                         }
-                        exp_below_block_f32(wide4, wide4, 64);
+                        exp_block_bf16(wide4, wide4, 64);
                         {
                             float taken1[64];
                             INDEPENDENT
@@ -253,7 +253,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t3 = t1 - r0_0;
                         wide4[l] = t3;
                     }
-                    exp_below_block_f32(wide4, wide4, 48);
+                    exp_block_bf16(wide4, wide4, 48);
                     {
                         float taken1[64];
                         for (int64_t l = 0; l < 64; l++) {

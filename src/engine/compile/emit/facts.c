@@ -149,14 +149,28 @@ static dtype more_digits(dtype a, dtype b) {
     return a == ASSAY_F32 || b == ASSAY_F32 ? ASSAY_F32 : a == ASSAY_F16 || b == ASSAY_F16 ? ASSAY_F16 : ASSAY_BF16;
 }
 
+/* Whether a root is a sum of what expression i is, none of it below 0, that only this kernel reads: it is as far off in proportion as its
+   terms are at most. */
+static bool sums_alike(const kernel *k, const root *r, int i) {
+    const expr *e = &k->exprs[i];
+    return r->kind == ROOT_REDUCE && r->how == RED_SUM && r->buffer < 0 && r->dtype == ASSAY_F32 && e->kind == EXPR_MAP && e->fn == FN_EXP;
+}
+
 static dtype digits_for(const emitter *m, int i, int depth) {
     enum { MOST_PRODUCTS = 4 }; /* one behind the other */
     const kernel *k = m->k;
     dtype digits = ASSAY_BF16;
     bool any = false;
     for (int r = 0; r < k->n_roots; r++) {
-        if (k->roots[r].expr == i) {
+        if (k->roots[r].expr != i) {
+            continue;
+        }
+        if (!sums_alike(k, &k->roots[r], i)) {
             return ASSAY_F32;
+        }
+        for (int u = 0; u < k->n_exprs; u++) {
+            const bool is_sum = k->exprs[u].kind == EXPR_RESULT && k->exprs[u].root == r;
+            digits = is_sum ? more_digits(digits, digits_for(m, u, depth)) : digits;
         }
     }
     for (int u = 0; u < k->n_exprs && digits != ASSAY_F32; u++) {
