@@ -102,11 +102,11 @@ ALWAYS_INLINE int16_t row_best(const uint16_t *x, int64_t n, bool smallest) {
     if (n < KEYS) {
         return keys_best(keys_of(keys_first(x, n), smallest, false));
     }
-    const uintptr_t ahead = asks_along(n);
+    const along to = asks_along(n);
     keys a = keys_of(keys_at(x + n - KEYS), smallest, false), b = a;
     int64_t i = 0;
     for (; i + 2 * KEYS <= n; i += 2 * KEYS) {
-        ask_along(x + i, 2 * KEYS * sizeof *x, ahead);
+        ask_along(x + i, 2 * KEYS * sizeof *x, to);
         a = keys_most(a, keys_of(keys_at(x + i), smallest, false));
         b = keys_most(b, keys_of(keys_at(x + i + KEYS), smallest, false));
     }
