@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/utilization.h"
 #include "device/instructions.h"
+#include "device/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +123,8 @@ static int run(int argc, char **argv) {
         return fail_unknown(argv[1]);
     }
     error err = {0};
-    if (row->run != run_help && row->run != run_version && isa_check(&err) != ASSAY_OK) {
+    const bool runs = row->run != run_help && row->run != run_version;
+    if (runs && (isa_check(&err) != ASSAY_OK || threads_check_stacks(&err) != ASSAY_OK)) {
         fprintf(stderr, "assay: %s\n", err.message);
         return EXIT_USAGE;
     }

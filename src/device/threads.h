@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many threads OpenMP really gives. omp_get_max_threads() is what is asked for: a region gets fewer under OMP_THREAD_LIMIT, where no
+/* How many threads OpenMP really gives, and whether they have room. omp_get_max_threads() is what is asked for: a region gets fewer under OMP_THREAD_LIMIT, where no
    more levels may be active (OMP_MAX_ACTIVE_LEVELS, regions in regions), and by the system's load under OMP_DYNAMIC. */
 #ifndef DEVICE_THREADS_H
 #define DEVICE_THREADS_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
+
+/* INVALID where the system or $OMP_STACKSIZE leaves this process's threads less than a stack that kernels do with. */
+status threads_check_stacks(error *err);
 
 /* The most that a parallel region may get which the calling thread opens now, whatever it asks for: at least 1. */
 int threads_most(void);

@@ -2,6 +2,7 @@
 """Help for every verb, typos answered with the nearest name, values out of range: exit code 2 and one clear sentence."""
 import json
 import os
+import resource
 import subprocess
 
 from cli_case import ASSAY, EXAMPLE, QUICK, Case, main
@@ -258,6 +259,22 @@ class Usage(Case):
             record = next(r for r in map(json.loads, out.splitlines()) if r["kind"] == "operator")
             self.assertEqual(record["status"], "ok", record["reason"])
             self.assertEqual(record["threads"], threads or record["machine"]["usable_cpus"])
+
+    def test_stacks_that_are_too_small_are_refused(self):
+        """Kernels would end the process without a word, or each row of a worker's."""
+        wrong = self.run_assay("operators", "--suite", "embedded", code=2, env={"OMP_STACKSIZE": " 64 k"}).stderr
+        for word in ("OMP_STACKSIZE= 64 k", "256 KiB", "unset it"):
+            self.assertIn(word, wrong)
+        few = 128 << 10
+        limited = subprocess.run([ASSAY, "list", "devices"], capture_output=True, timeout=60,
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (few, resource.RLIM_INFINITY)))
+        self.assertEqual(limited.returncode, 2)
+        for word in (b"at least 256 KiB", b"128 KiB", b"ulimit -s 8192"):
+            self.assertIn(word, limited.stderr)
+        for enough in ("256k", "300", "1 M", "junk", "300x", ""):
+            done = self.run_assay("operators", "--suite", "embedded", "--op", "sum.dim_IntList", "--max-samples", "1", "--repeats", "1",
+                                  "--min-time", "0", "--backend", "eager", "--backend", "compiled", "--quiet", env={"OMP_STACKSIZE": enough})
+            self.assertNotIn("assay:", done.stderr)
 
     def test_doctor(self):
         done = self.run_assay("doctor", "--quick")
