@@ -313,8 +313,11 @@ status operators_command_complete(operators_command *o, const machine_facts *m, 
         TRY(cli_list_add(&o->backends, "--backend", o->run.baseline, err));
     }
     o->run.threads = o->run.threads > 0 ? o->run.threads : machine_threads(m);
+    o->run.max_memory_from = "--max-memory";
     if (o->run.max_memory_bytes == 0) {
-        o->run.max_memory_bytes = memory_limit_of(m).bytes;
+        const memory_limit most = memory_limit_of(m);
+        o->run.max_memory_bytes = most.bytes;
+        o->run.max_memory_from = most.from;
     }
     if (o->run.min_time_s < 0) { /* not given; a trace need not show a call ten thousand times */
         o->run.min_time_s = o->run.profile_directory != NULL ? 0 : DEFAULT_MIN_TIME_S;

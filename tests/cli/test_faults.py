@@ -258,7 +258,7 @@ class Faults(Case):
             self.skipTest("no limit of memory holds under a sanitizer")
         inputs = self.write("large.txt", RELU + "cnt: 1, ((T([256, 1024, 1024], f32),), {})\n")
         for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
-            for arguments, reason in (([], r"needs about \d+ bytes .* the limit is [1-9][0-9.]* [MG]i?B "),
+            for arguments, reason in (([], r"needs about \d+ bytes .* the limit is [1-9][0-9.]* [MG]i?B \(what this process's limits leave\)"),
                                       (["--max-memory", "1TB"], "no memory for a tensor of 1073741824 bytes")):
                 if limit == resource.RLIMIT_DATA and arguments:
                     continue # a worker has one of its own

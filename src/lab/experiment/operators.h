@@ -45,6 +45,7 @@ typedef struct operators_options {
     double min_time_s;
     double timeout_s;       /* of one stage (inputs, reference, one backend's preparation, the measuring) of one input */
     double max_memory_bytes;
+    const char *max_memory_from; /* who says so, for messages */
     bool check_accuracy;
     bool cold_cache;
     int threads;

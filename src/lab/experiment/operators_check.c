@@ -58,7 +58,7 @@ status operators_check(arena *memory, const op_table *table, const operators_opt
     outputs_init(&work.inferred);
     status result = point_read(memory, table, o, what, &work, &err);
     if (result == ASSAY_OK) {
-        result = workload_check(&work, (int)o->n_backends, o->check_accuracy, (memory_limit){o->max_memory_bytes, "--max-memory"}, &err);
+        result = workload_check(&work, (int)o->n_backends, o->check_accuracy, (memory_limit){o->max_memory_bytes, o->max_memory_from}, &err);
     }
     workload_clear(&work);
     if (result != ASSAY_OK) {

@@ -84,8 +84,8 @@ static void set_unprepared(arena *memory, const operators_options *o, record *r,
         return;
     }
     char limit[32];
-    const char *reason = arena_format(memory, "%s beside the tensors, the limit is %s (--max-memory)", why->message,
-                                      text_of_bytes(limit, (double)o->max_memory_bytes));
+    const char *reason = arena_format(memory, "%s beside the tensors, the limit is %s (%s)", why->message,
+                                      text_of_bytes(limit, (double)o->max_memory_bytes), o->max_memory_from);
     set_verdict(memory, r, RECORD_SKIPPED, reason != NULL ? reason : why->message);
 }
 
@@ -143,7 +143,7 @@ static status bind_and_fill(point *p, error *err) {
     const operators_options *o = p->context->options;
     TRY(point_read(p->memory, p->context->table, o, p->what, &p->work, err));
     TRY(workload_fill(p->memory, &p->work, o->seed, (int)p->n_backends, o->check_accuracy,
-                      (memory_limit){o->max_memory_bytes, "--max-memory"}, err));
+                      (memory_limit){o->max_memory_bytes, o->max_memory_from}, err));
     TRY(output_memory_make(&p->outputs, &p->work.g, err));
     return collect_ranges(p, err);
 }
