@@ -21,7 +21,7 @@ bool isa_rounds_to_bf16(void);
    when the system says no. A few loads but for the first time. Threads: any; those that are there have the leave as well. */
 bool isa_has_tiles(void);
 /* Whether a product of bf16 takes longer than the same of f32, by vectors that hold twice as many: Intel's processors start one of them in
-   two cycles, and four of f32 meanwhile (2.4 bf16 and 4.7 f32 sums of 16 products in a nanosecond of an Emerald Rapids whose tiles are
+   two cycles, and four of f32 meanwhile (2.5 bf16 and 4.7 f32 sums of 16 products in a nanosecond of an Emerald Rapids whose tiles are
    hidden, 2026-11). A few loads. Threads: any. */
 bool isa_multiplies_bf16_slowly(void);
 /* The processor's own words about itself, which -march=native asks: family, model, stepping and what it can do. Zeros on others than

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many threads OpenMP really gives, and whether they have room. omp_get_max_threads() is what is asked for: a region gets fewer under OMP_THREAD_LIMIT, where no
-   more levels may be active (OMP_MAX_ACTIVE_LEVELS, regions in regions), and by the system's load under OMP_DYNAMIC. */
+/* How many threads OpenMP really gives, and whether they have room. omp_get_max_threads() is what is asked for: a region gets fewer under
+   OMP_THREAD_LIMIT, where no more levels may be active (OMP_MAX_ACTIVE_LEVELS, regions in regions), and by the system's load under
+   OMP_DYNAMIC. */
 #ifndef DEVICE_THREADS_H
 #define DEVICE_THREADS_H
 

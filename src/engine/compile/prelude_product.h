@@ -331,14 +331,13 @@ static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
 /* Columns of bf16 that lie so many pairs apart, into a panel of f32: they are turned round pair by pair. */
 static void turn_pairs(const uint16_t *columns, int64_t stride, int64_t n_inner, int64_t n_columns, float *panel) {
     uint32_t pairs[64 * 64] __attribute__((aligned(64)));
-    uint32_t *const words = (uint32_t *)panel;
     turn_round(pairs, 64, columns, stride, n_inner / 2, n_columns, 4);
     for (int64_t k = 0; k < n_inner; k += 2) {
         INDEPENDENT
         for (int64_t l = 0; l < 64; l++) {
             const uint32_t pair = pairs[32 * k + l]; /* beyond the last column nobody looks */
-            words[64 * k + l] = pair << 16;
-            words[64 * k + 64 + l] = pair & 0xFFFF0000u;
+            panel[64 * k + l] = float_of_bits(pair << 16);
+            panel[64 * k + 64 + l] = float_of_bits(pair & 0xFFFF0000u);
         }
     }
 }
