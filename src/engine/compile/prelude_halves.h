@@ -407,15 +407,22 @@ VECTOR_INLINE int has_plain_logarithm(float x) {
 }
 #endif
 
-/* 2^(y log2 x): the logarithm's rounding is 8e-6 of the largest power. */
+/* 2^(y log2 x), by one of the powers of 2: the logarithm's rounding is 8e-6 of the largest. 0: x has no plain
+   logarithm, and nothing is made. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE int number_pow_by(wide_four (*powers)(wide_four, wide_four, float), float *to, float x, const float *y, int n) {
+    const float logarithm = (float)log2_wide(x);
+    for (int l = 0; l < n && has_plain_logarithm(x); l += 64) {
+        const wide_four z = four_times(four_at(y + l, n - l), logarithm);
+        four_to(to + l, powers(z, z, -150.0f), n - l);
+    }
+    return has_plain_logarithm(x);
+}
+#endif
+
 VECTOR_INLINE void number_pow_block_bf16(float *to, float x, const float *y, int n) {
 #if defined(__AVX512DQ__)
-    if (has_plain_logarithm(x)) {
-        const float logarithm = (float)log2_wide(x);
-        for (int l = 0; l < n; l += 64) {
-            const wide_four z = four_times(four_at(y + l, n - l), logarithm);
-            four_to(to + l, four_powers(z, z, -150.0f), n - l);
-        }
+    if (number_pow_by(four_powers, to, x, y, n)) {
         return;
     }
 #endif
@@ -424,12 +431,7 @@ VECTOR_INLINE void number_pow_block_bf16(float *to, float x, const float *y, int
 
 VECTOR_INLINE void number_pow_block_f16(float *to, float x, const float *y, int n) {
 #if defined(__AVX512DQ__)
-    if (has_plain_logarithm(x)) {
-        const float logarithm = (float)log2_wide(x);
-        for (int l = 0; l < n; l += 64) {
-            const wide_four z = four_times(four_at(y + l, n - l), logarithm);
-            four_to(to + l, four_near_powers(z, z, -150.0f), n - l);
-        }
+    if (number_pow_by(four_near_powers, to, x, y, n)) {
         return;
     }
 #endif
