@@ -3,6 +3,7 @@
    by a grandchild. */
 #include "base/process.h"
 
+#include "base/arena.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -72,7 +73,30 @@ void process_result_clear(process_result *result) {
     text_clear(&result->errors);
 }
 
-static int start(const char *const *arguments, int out_fd, int errors_fd, pid_t *pid) {
+/* This process's environment with another TMPDIR: of a with what it points to; NULL: no memory. */
+static char **environment_with(arena *a, const char *temporary) {
+    static const char NAME[] = "TMPDIR=";
+    size_t n = 0;
+    while (environ[n] != NULL) {
+        n++;
+    }
+    char **all = arena_make(a, n + 2, sizeof *all);
+    char *own = arena_format(a, "%s%s", NAME, temporary);
+    if (all == NULL || own == NULL) {
+        return NULL;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(environ[i], NAME, strlen(NAME)) != 0) {
+            all[kept++] = environ[i];
+        }
+    }
+    all[kept++] = own;
+    all[kept] = NULL;
+    return all;
+}
+
+static int start(const char *const *arguments, char **environment, int out_fd, int errors_fd, pid_t *pid) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int failed = posix_spawn_file_actions_init(&actions);
@@ -91,7 +115,7 @@ static int start(const char *const *arguments, int out_fd, int errors_fd, pid_t 
                      posix_spawnattr_setsigmask(&attributes, &none) == 0 &&
                      posix_spawnattr_setflags(&attributes, flags) == 0;
         /* posix_spawnp takes char *const[] for history's sake and writes nothing. */
-        failed = ready ? posix_spawnp(pid, arguments[0], &actions, &attributes, (char *const *)(uintptr_t)arguments, environ)
+        failed = ready ? posix_spawnp(pid, arguments[0], &actions, &attributes, (char *const *)(uintptr_t)arguments, environment)
                        : ENOMEM;
         posix_spawnattr_destroy(&attributes);
     }
@@ -147,11 +171,11 @@ static status read_back(int fd, size_t limit_bytes, text *out, error *err) {
     return out->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a program's output") : ASSAY_OK;
 }
 
-static status run_with_files(const char *const *arguments, double timeout_s, size_t limit_bytes, int out_fd, int errors_fd,
+static status run_with_files(const char *const *arguments, char **environment, double timeout_s, size_t limit_bytes, int out_fd, int errors_fd,
                              process_result *out, error *err) {
     pid_t pid = 0;
     int how = 0;
-    int failed = start(arguments, out_fd, errors_fd, &pid);
+    int failed = start(arguments, environment, out_fd, errors_fd, &pid);
     if (failed != 0) {
         return fail(err, failed == ENOMEM || failed == EAGAIN ? ASSAY_OUT_OF_MEMORY : ASSAY_NOT_FOUND,
                     "%.200s cannot be started: %s", arguments[0], strerror(failed));
@@ -203,7 +227,8 @@ static status promise_room(int fd, error *err) {
     return ASSAY_OK;
 }
 
-status process_run(const char *const *arguments, double timeout_s, size_t limit_bytes, process_result *out, error *err) {
+static status run_in(const char *const *arguments, char **environment, double timeout_s, size_t limit_bytes, process_result *out,
+                     error *err) {
     int out_fd, errors_fd;
     TRY(file_open_temporary(&out_fd, err));
     status result = file_open_temporary(&errors_fd, err);
@@ -211,11 +236,21 @@ status process_run(const char *const *arguments, double timeout_s, size_t limit_
         result = promise_room(errors_fd, err);
         if (result == ASSAY_OK) {
             process_hold();
-            result = run_with_files(arguments, timeout_s, limit_bytes, out_fd, errors_fd, out, err);
+            result = run_with_files(arguments, environment, timeout_s, limit_bytes, out_fd, errors_fd, out, err);
             process_let_go();
         }
         close(errors_fd);
     }
     close(out_fd);
+    return result;
+}
+
+status process_run(const char *const *arguments, const char *temporary, double timeout_s, size_t limit_bytes, process_result *out,
+                   error *err) {
+    arena a = {0};
+    char **environment = temporary == NULL ? environ : environment_with(&a, temporary);
+    status result = environment != NULL ? run_in(arguments, environment, timeout_s, limit_bytes, out, err)
+                                        : fail(err, ASSAY_OUT_OF_MEMORY, "no memory to start %.200s", arguments[0]);
+    arena_clear(&a);
     return result;
 }

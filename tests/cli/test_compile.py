@@ -154,7 +154,7 @@ return %y
 
 
 # A compiler that says who it is and is not ready soon.
-SLOW = 'case $1 in --version) exit;; esac\nexec sleep 20\n'
+SLOW = 'case $1 in --version) exit;; esac\n: > "$TMPDIR/begun.s"\nexec sleep 20\n'
 
 
 class Compile(Case):
@@ -320,7 +320,8 @@ class Compile(Case):
         return [n for n in os.listdir(self.path("tmp")) if n.startswith("assay-build-")]
 
     def start_slow_build(self, *words):
-        """A run whose compiler sleeps, in a group of its own, once it has come that far; TMPDIR is the folder tmp."""
+        """A run whose compiler sleeps, in a group of its own, once it has left a file where compilers have theirs; TMPDIR is the folder
+        tmp."""
         os.makedirs(self.path("tmp"), exist_ok=True)
         env = {**os.environ, **self.env, "TMPDIR": self.path("tmp"), "ASSAY_CC": self.script("slow", SLOW)}
         words = words or ("operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--backend", "eager")
@@ -328,7 +329,7 @@ class Compile(Case):
                                start_new_session=True)
         self.addCleanup(run.wait, 60)
         deadline = time.monotonic() + 60
-        while not any(os.listdir(os.path.join(self.path("tmp"), f)) for f in self.build_folders()):
+        while not any("begun.s" in os.listdir(os.path.join(self.path("tmp"), f)) for f in self.build_folders()):
             self.assertLess(time.monotonic(), deadline, "nothing is built")
             time.sleep(0.02)
         return run

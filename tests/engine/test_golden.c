@@ -163,7 +163,7 @@ static void compiles_without_a_warning(void **state) {
         process_result result;
         error err = {0};
         must(file_write(path, programs[i].source, strlen(programs[i].source), &err), &err, path);
-        status ran = process_run(arguments, 120, LIMIT_BYTES, &result, &err);
+        status ran = process_run(arguments, NULL, 120, LIMIT_BYTES, &result, &err);
         remove(path);
         if (ran == ASSAY_NOT_FOUND) {
             print_message("there is no %s\n", compiler);

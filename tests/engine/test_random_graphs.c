@@ -344,7 +344,7 @@ static int run_self(const char *const *arguments, text *said) {
         all[n++] = arguments[i];
     }
     all[n] = purpose == BUILD_TO_TRY ? "--optimised" : NULL;
-    status ran = process_run(all, TIMEOUT_S, LIMIT, &result, &err);
+    status ran = process_run(all, NULL, TIMEOUT_S, LIMIT, &result, &err);
     if (ran != ASSAY_OK) {
         text_addf(said, "%s\n", err.message);
         return EXIT_DIFFERS;

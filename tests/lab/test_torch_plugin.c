@@ -45,7 +45,7 @@ static int tear_down(void **state) {
     place *p = *state;
     const char *arguments[] = {"rm", "-rf", p->directory, NULL};
     process_result r = {0};
-    process_run(arguments, 20, 100, &r, NULL);
+    process_run(arguments, NULL, 20, 100, &r, NULL);
     process_result_clear(&r);
     arena_clear(&p->memory);
     free(p);
@@ -263,7 +263,7 @@ static void test_nothing_half_made_stays(void **state) {
         }
         const char *arguments[] = {"find", found.plugin_directory, "-name", "*.so*", NULL};
         process_result r = {0};
-        assert_int_equal(process_run(arguments, 20, 1000, &r, NULL), ASSAY_OK);
+        assert_int_equal(process_run(arguments, NULL, 20, 1000, &r, NULL), ASSAY_OK);
         assert_string_equal(text_get(&r.out), "");
         process_result_clear(&r);
     }

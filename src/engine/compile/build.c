@@ -86,7 +86,7 @@ static status explain(const process_result *result, error *err) {
                 length < SHOWN_BYTES ? length : SHOWN_BYTES, said);
 }
 
-static status compile_file(const char *source, const char *object, build_purpose purpose, error *err) {
+static status compile_file(const char *source, const char *object, const char *temporary, build_purpose purpose, error *err) {
     const char *arguments[countof(flags) + PURPOSE_FLAGS + 6] = {build_compiler(), instructions_flag()};
     size_t n = 2;
     for (size_t i = 0; i < PURPOSE_FLAGS; i++) {
@@ -99,7 +99,7 @@ static status compile_file(const char *source, const char *object, build_purpose
     arguments[n++] = object;
     arguments[n++] = source;
     process_result result;
-    status ran = process_run(arguments, COMPILER_TIMEOUT_S, COMPILER_OUTPUT_LIMIT, &result, err);
+    status ran = process_run(arguments, temporary, COMPILER_TIMEOUT_S, COMPILER_OUTPUT_LIMIT, &result, err);
     if (ran == ASSAY_NOT_FOUND) {
         bool has_arguments = strpbrk(build_compiler(), " \t") != NULL;
         return fail(err, ASSAY_NOT_FOUND, "expected a C compiler, found no '%s': %s", build_compiler(),
@@ -210,7 +210,7 @@ static status build_anew(const char *source, build_purpose purpose, const cache_
     snprintf(path, sizeof path, "%s/program.c", folder.path);
     snprintf(object, sizeof object, "%s/program.so", folder.path);
     result = file_write(path, source, strlen(source), err);
-    result = result == ASSAY_OK ? compile_file(path, object, purpose, err) : result;
+    result = result == ASSAY_OK ? compile_file(path, object, folder.path, purpose, err) : result;
     result = result == ASSAY_OK ? (key != NULL ? store_and_load(key, object, out, err) : load_here(object, out, err)) : result;
     scratch_remove(&folder); /* what is loaded stays mapped */
     process_let_go();

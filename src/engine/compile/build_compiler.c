@@ -59,7 +59,7 @@ static void ask(const char *path, char out[SAID_BYTES]) {
     const char *const arguments[] = {path, "--version", NULL};
     process_result said;
     out[0] = '\0';
-    if (process_run(arguments, patience_s, SAID_BYTES, &said, NULL) == ASSAY_OK) {
+    if (process_run(arguments, NULL, patience_s, SAID_BYTES, &said, NULL) == ASSAY_OK) {
         snprintf(out, SAID_BYTES, "%.*s", (int)strcspn(text_get(&said.out), "\r\n"), text_get(&said.out));
         process_result_clear(&said);
     }

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/json_tree.h"
 #include "base/process.h"
+#include "base/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,7 +133,7 @@ static status ask_python(arena *a, const torch_options *options, const json_valu
     const char *arguments[] = {options->python, "-c", torch_probe_py, NULL};
     process_result r = {0};
     double patience_s = options->patience_s > 0 ? options->patience_s : PROBE_TIMEOUT_S;
-    status started = process_run(arguments, patience_s, OUTPUT_LIMIT_BYTES, &r, err);
+    status started = process_run(arguments, NULL, patience_s, OUTPUT_LIMIT_BYTES, &r, err);
     if (started == ASSAY_NOT_FOUND) {
         return fail(err, ASSAY_NOT_FOUND, "no Python at '%.150s', so no PyTorch; %s", options->python, how_to_get);
     }
@@ -293,7 +294,12 @@ static status compile(arena *a, const torch_options *options, const torch_found 
         }
     }
     process_result r = {0};
-    status started = process_run(arguments, BUILD_TIMEOUT_S, OUTPUT_LIMIT_BYTES, &r, err);
+    scratch temporary; /* what a compiler that is killed leaves lies there */
+    status started = scratch_make("assay-build", &temporary, err);
+    if (started == ASSAY_OK) {
+        started = process_run(arguments, temporary.path, BUILD_TIMEOUT_S, OUTPUT_LIMIT_BYTES, &r, err);
+        scratch_remove(&temporary);
+    }
     if (started == ASSAY_NOT_FOUND) {
         return fail(err, ASSAY_NOT_FOUND, "the plug-in for PyTorch needs a C++ compiler, and '%.100s' cannot be started; "
                                           "install one (apt-get install g++) or name it with $ASSAY_CXX", options->cxx);

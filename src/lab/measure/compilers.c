@@ -44,7 +44,7 @@ static char *ask_version(arena *a, const char *path) {
     const double patience_s = 5;
     const char *const arguments[] = {path, "--version", NULL};
     process_result said;
-    if (process_run(arguments, patience_s, ANSWER_BYTES, &said, NULL) != ASSAY_OK) {
+    if (process_run(arguments, NULL, patience_s, ANSWER_BYTES, &said, NULL) != ASSAY_OK) {
         return NULL;
     }
     size_t n = strcspn(text_get(&said.out), "\r\n");
