@@ -2,6 +2,7 @@
 /* Activation functions; their backwards lie in activation_backward.c. */
 #include "engine/graph/dag.h"
 #include "base/complex_parts.h"
+#include "engine/ops/functions.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/pointwise.h"
 
@@ -20,12 +21,19 @@ static int64_t relu_int(const int64_t *x, const op_call *call) {
     return x[0] > 0 ? x[0] : 0;
 }
 
+/* Twice what gelu's approximation takes the tanh of: (1 + tanh u) / 2 is the logistic function of 2 u, without cancellation. */
+static double gelu_argument(double x) {
+    return 2 * M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x);
+}
+
 /* x * Phi(x), by erf or by its tanh approximation (Hendrycks and Gimpel, 2016). */
 static double gelu(const double *x, const op_call *call) {
-    if (strcmp(call_str(call, 1), "tanh") == 0) {
-        return 0.5 * x[0] * (1 + tanh(M_2_SQRTPI * M_SQRT1_2 * (x[0] + 0.044715 * x[0] * x[0] * x[0])));
-    }
-    return 0.5 * x[0] * erfc(-x[0] * M_SQRT1_2);
+    return x[0] * (strcmp(call_str(call, 1), "tanh") == 0 ? logistic(gelu_argument(x[0])) : normal_share(x[0]));
+}
+
+static double gelu_bends(const double *x, const op_call *call) {
+    double u = gelu_argument(x[0]);
+    return strcmp(call_str(call, 1), "tanh") == 0 ? x[0] * u * logistic(u) * logistic(-u) : 0;
 }
 
 static status gelu_infer(const op_call *call, outputs *out, error *err) {
@@ -35,11 +43,6 @@ static status gelu_infer(const op_call *call, outputs *out, error *err) {
                     call->op->signature.full, approximate);
     }
     return pointwise_infer(call, out, err);
-}
-
-/* Both ways round, so that exp never overflows where the result does not. */
-static double logistic(double x) {
-    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
 }
 
 static double sigmoid(const double *x, const op_call *call) {
@@ -204,6 +207,7 @@ static const op_row rows[] = {
      .infer = gelu_infer,
      .takes = TAKES_FLOATING,
      .reference_scalar = gelu,
+     .reference_bends = gelu_bends,
      .decompose_scalar = gelu_parts,
      .flops_per_element = 10},
     {.signature = "silu(Tensor self) -> Tensor",

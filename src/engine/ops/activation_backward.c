@@ -2,6 +2,7 @@
 /* Gradients of the activation functions, as ATen's backward operators. */
 #include "engine/graph/dag.h"
 #include "base/complex_parts.h"
+#include "engine/ops/functions.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
@@ -38,16 +39,29 @@ static int64_t threshold_backward_int(const int64_t *x, const op_call *call) {
     return x[1] <= bound_of_both(call, 2).i ? 0 : x[0];
 }
 
+/* gelu's approximation is x s, s the logistic function of an argument u, and its slope s + b s (1 - s), where b is x times that of u. */
+typedef struct gelu_slope {
+    double u, s, rest, b; /* rest: 1 - s */
+} gelu_slope;
+
+static gelu_slope gelu_slope_at(double x) {
+    const double beta = 2 * M_2_SQRTPI * M_SQRT1_2, kappa = 0.044715;
+    const double near = fmin(fmax(x, -1e50), 1e50); /* the slope of what lies beyond is the same, but for an infinity's, NaN */
+    const double u = beta * (near + kappa * near * near * near);
+    return (gelu_slope){u, logistic(u), logistic(-u), near * beta * (1 + 3 * kappa * near * near)};
+}
+
 static double gelu_backward(const double *x, const op_call *call) {
-    double at = x[1];
     if (strcmp(call_str(call, 2), "tanh") == 0) {
-        double beta = M_2_SQRTPI * M_SQRT1_2, kappa = 0.044715;
-        double t = tanh(beta * (at + kappa * at * at * at));
-        return x[0] * (0.5 * (1 + t) + 0.5 * at * (1 - t * t) * beta * (1 + 3 * kappa * at * at));
+        const gelu_slope g = gelu_slope_at(x[1]);
+        return x[0] * (g.s + g.b * (g.s * g.rest) + (x[1] - x[1]));
     }
-    double share = 0.5 * erfc(-at * M_SQRT1_2);
-    double density = exp(-0.5 * at * at) * M_2_SQRTPI * M_SQRT1_2 * 0.5;
-    return x[0] * (share + at * density);
+    return x[0] * (normal_share(x[1]) + x[1] * normal_density(x[1]));
+}
+
+static double gelu_backward_bends(const double *x, const op_call *call) {
+    const gelu_slope g = gelu_slope_at(x[1]);
+    return strcmp(call_str(call, 2), "tanh") == 0 ? x[0] * g.u * (g.s * g.rest) * (1 + fabs(g.b) * fabs(g.rest - g.s)) : 0;
 }
 
 static status gelu_backward_infer(const op_call *call, outputs *out, error *err) {
@@ -57,10 +71,6 @@ static status gelu_backward_infer(const op_call *call, outputs *out, error *err)
                     call->op->signature.full, approximate);
     }
     return pointwise_infer(call, out, err);
-}
-
-static double logistic(double x) {
-    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
 }
 
 static double silu_backward(const double *x, const op_call *call) {
@@ -195,7 +205,7 @@ static val threshold_backward_parts(dag *g, const val *x, const op_call *call) {
    s (1 + 2 x u' (1 - s)), and 1 - s = e s has all its digits where s is near 1. Where one of e, x u' is nearly infinite the
    other is nearly 0: there the answer is known, but that of infinity is NaN, as ATen has it. */
 static val gelu_tanh_slope(dag *g, val x) {
-    const double b = M_2_SQRTPI * M_SQRT1_2, k = 0.044715, far = 80;
+    const double b = M_2_SQRTPI * M_SQRT1_2, k = 0.044715, far = v_dtype(g, x) == ASSAY_F64 ? 708 : 80;
     val square = v_mul(g, x, x);
     val exponent = v_mul(g, x, v_add_real(g, v_mul_real(g, square, -2 * b * k), -2 * b));
     val e = v_1(g, FN_EXP, exponent);
@@ -287,6 +297,7 @@ static const op_row rows[] = {
      .takes = TAKES_FLOATING,
      .decompose_scalar = gelu_backward_parts,
      .reference_scalar = gelu_backward,
+     .reference_bends = gelu_backward_bends,
      .flops_per_element = 25},
     {.signature = "silu_backward(Tensor grad_output, Tensor self) -> Tensor",
      .doc = "grad_output times the slope of silu at self.",

@@ -2,6 +2,8 @@
 /* Statistics of drawn values and how far they may be from what is expected: bounds that hold for any number of elements. */
 #include "engine/ops/draws.h"
 
+#include "engine/ops/functions.h"
+
 #include "engine/schema/reference.h"
 
 #include <math.h>
@@ -107,12 +109,8 @@ static double uniform_below(double z) {
     return fmin(fmax(z, 0), 1);
 }
 
-static double normal_below(double z) {
-    return 0.5 * erfc(-z / sqrt(2));
-}
-
 static const distribution uniform = {"uniform", uniform_below, 1.0 / 16, 1.0 / 16, 15};
-static const distribution normal = {"normal", normal_below, -3, 0.4, 16};
+static const distribution normal = {"normal", normal_share, -3, 0.4, 16};
 
 /* The share of the n values below any point is as near to the distribution's as a mean is (Dvoretzky, Kiefer and Wolfowitz, 1956, with
    Massart's constant, 1990). Rounding to the tensor's type may have moved a value by slack. */
@@ -245,7 +243,7 @@ static status check_saturated(double *drawn, int64_t n, double most, double mean
         drawn[i] = isinf(drawn[i]) ? drawn[i] : (drawn[i] - mean) / sd;
     }
     const double step = (high - low) / (MOST_POINTS - 1);
-    const distribution between = {"normal", normal_below, low, step > 0 ? step : 1, step > 0 ? MOST_POINTS : step == 0 ? 1 : 0};
+    const distribution between = {"normal", normal_share, low, step > 0 ? step : 1, step > 0 ? MOST_POINTS : step == 0 ? 1 : 0};
     return check_shares(&between, drawn, n, slack, err);
 }
 

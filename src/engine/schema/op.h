@@ -167,6 +167,7 @@ struct op_row {
     op_scalar_fn *reference_scalar;
     op_scalar_int_fn *reference_int;
     op_scalar_complex_fn *reference_complex;
+    op_scalar_fn *reference_bends; /* beside scalar: what an element moves by as what is computed on the way to it moves by its size */
     op_element_fn *reference_element;
     op_element_complex_fn *reference_element_complex;
     op_run_fn *reference_run;

@@ -415,6 +415,14 @@ static double norm_of_rounded(const op_call *call, const pointwise *p, operand_v
     return isfinite(norm) ? norm : 0;
 }
 
+/* The norm that lets pass what three roundings do on the way to an element: an argument of a steep function is off by them, each half an
+   epsilon of its size. */
+static double norm_of_bends(const op_call *call, const pointwise *p, const operand_values *v) {
+    const double by = fabs(call->op->row->reference_bends(v->x, call)) * 1.5 * dtype_epsilon(dtype_accumulator(p->compute));
+    const double norm = agree_norm_of_slack(p->compute, 1, by);
+    return isfinite(norm) ? norm : 0;
+}
+
 /* Integers wrap around at the output's width, and every integer but 0 is true. */
 static double wrapped(const ref_ctx *ctx, int64_t value) {
     dtype t = ctx->out->items[0].dtype;
@@ -462,7 +470,9 @@ status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err) {
                                                             : row->reference_scalar(v.x, ctx->call);
             store_value(ctx, request, i, value);
             if (request->norm != NULL) {
-                request->norm[i] = may_round && style == STYLE_REAL ? norm_of_rounded(ctx->call, &p, &v, creal(value)) : 0;
+                const bool real = style == STYLE_REAL;
+                const double bent = real && row->reference_bends != NULL ? norm_of_bends(ctx->call, &p, &v) : 0;
+                request->norm[i] = bent + (may_round && real ? norm_of_rounded(ctx->call, &p, &v, creal(value)) : 0);
             }
         }
     }

@@ -175,6 +175,26 @@ void emit_end_indices(emitter *m, bool any) {
     }
 }
 
+/* Leaves out indices that only say where others look: those have tables of their own. */
+static void keep_looked_up(emitter *m, int64_t *sizes) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->tabled[i] = sizes[i] > 0;
+    }
+    emit_want_all(m, 0);
+    for (int i = 0; i < k->n_exprs; i++) {
+        const bool looks = m->wanted[i] && k->exprs[i].kind == EXPR_LOAD;
+        int reads[EXPR_MAX_READS], n = looks ? expr_reads(k, &k->exprs[i], reads) : 0;
+        for (int r = 0; r < n; r++) {
+            m->tabled[reads[r]] = false; /* looked up: it stays */
+        }
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        sizes[i] = m->tabled[i] ? 0 : sizes[i];
+        m->tabled[i] = false;
+    }
+}
+
 void emit_index_tables(emitter *m) {
     const kernel *k = m->k;
     const int v = k->vector;
@@ -182,8 +202,6 @@ void emit_index_tables(emitter *m) {
         (double)k->n_task_items * (double)k->lanes < LEAST_LOOKS * (double)k->variables[v].size) {
         return;
     }
-    memset(m->named, 0, (size_t)k->n_exprs);
-    memset(m->wanted, 0, (size_t)k->n_exprs);
     bool any = false;
     int64_t *sizes = calloc((size_t)k->n_exprs + 1, sizeof *sizes);
     if (sizes == NULL) {
@@ -194,6 +212,11 @@ void emit_index_tables(emitter *m) {
     for (int i = 0; i < k->n_exprs; i++) {
         const bool alone = k->exprs[i].variables == (uint64_t)1 << v && k->exprs[i].guard < 0;
         sizes[i] = sizes[i] > 0 && sizes[i] <= INT32_MAX && alone && m->saved_in[i] < 0 ? sizes[i] : 0;
+    }
+    keep_looked_up(m, sizes);
+    memset(m->named, 0, (size_t)k->n_exprs);
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    for (int i = 0; i < k->n_exprs; i++) {
         if (sizes[i] > 0) {
             emit_line(m, "int32_t table%d[%lld];", i, (long long)k->variables[v].size);
             emit_want(m, i);
