@@ -167,6 +167,7 @@ static void tells_what_is_wrong_and_where(void **state) {
         {HEAD "%y = add.Tensor(%x)\n", 3, 16, "argument 'other' is missing"},
         {HEAD "%w = input(T([4, 5], f32))\n%y = mm(%x, %w)\n", 4, 6, "mm"},
         {HEAD "%y = nonzero(%x)\n", 3, 6, ""},
+        {HEAD "%w = input(T([2], f32, stride=(3,)))\n%c = copy(%w, %w)\n%y = as_strided(%c, [3], [1], 0)\n", 5, 6, "between the elements"},
         {HEAD "%w = input(T([4, -5], f32))\n", 3, 12, "not negative"},
         {HEAD "%w = input(T([1000000000, 1000000000], f32))\n", 3, 12, "at most"},
         {HEAD "%w = input()\n", 3, 11, "expected the input's form"},

@@ -318,6 +318,36 @@ static status refuse_sparse(const op_call *call, const outputs *out, error *err)
     return ASSAY_OK;
 }
 
+/* The value whose memory a value shows: what a node computed, or an input. */
+static const tensor *value_behind(const graph *g, const tensor *value) {
+    int node, output;
+    while (graph_find_maker(g, value, &node, &output)) {
+        const op_call *made = &g->nodes[node].call;
+        if (!made->op->row->is_view && !made->op->in_place) {
+            break;
+        }
+        value = call_tensor(made, 0);
+    }
+    return value;
+}
+
+/* What a node computes is written where its elements lie and nowhere else: what lies between them nobody knows. */
+static status refuse_gaps(const graph *g, const op_call *call, const outputs *out, error *err) {
+    const tensor *self = call->op->row->sees_storage ? call_tensor(call, 0) : NULL;
+    const tensor *memory = self != NULL ? value_behind(g, self) : NULL;
+    if (self == NULL || graph_find_input(g, memory) >= 0 || tensor_span(memory) <= tensor_numel(memory)) {
+        return ASSAY_OK;
+    }
+    const tensor *shown = &out->items[0];
+    const size_t bytes = (size_t)shown->ndim * sizeof *shown->sizes;
+    if (shown->offset == self->offset && shown->ndim == self->ndim && memcmp(shown->sizes, self->sizes, bytes) == 0 &&
+        memcmp(shown->strides, self->strides, bytes) == 0) {
+        return ASSAY_OK;
+    }
+    return fail(err, ASSAY_UNSUPPORTED, "%s may show memory between the elements of a value that is computed, which nothing writes: make the "
+                                        "value dense first, by clone(..., memory_format=torch.contiguous_format)", call->op->signature.full);
+}
+
 status graph_add_call(graph *g, const op *o, const arg *args, const char *const *names, int n_names, graph_node **out,
                       error *err) {
     size_t n = (size_t)o->signature.n_params;
@@ -336,6 +366,7 @@ status graph_add_call(graph *g, const op *o, const arg *args, const char *const 
     TRY(op_infer(&made.call, made.out, err));
     int n_numbers = g->n_numbers;
     status result = refuse_sparse(&made.call, made.out, err);
+    result = result == ASSAY_OK ? refuse_gaps(g, &made.call, made.out, err) : result;
     result = result == ASSAY_OK ? name_outputs(g, made.out, names, n_names, &made.names, err) : result;
     result = result == ASSAY_OK ? keep_numbers(g, &made.call, err) : result;
     if (result != ASSAY_OK) {
