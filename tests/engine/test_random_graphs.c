@@ -185,6 +185,15 @@ static status compare(subject *s, const char *by, error *err) {
     return result;
 }
 
+/* The backend and what is unlike what users run. */
+static void describe_manner(const manner *how, int run, char *out, size_t size_bytes) {
+    char threads[24] = "", kernels[40] = "";
+    snprintf(threads, sizeof threads, how->threads > 0 ? ", on %d threads" : "", how->threads);
+    snprintf(kernels, sizeof kernels, how->variants ? ", kernels number %d" : "", run);
+    snprintf(out, size_bytes, "%s%s%s%s%s%s", how->backend, kernels, threads, how->streams ? ", all past the caches" : "",
+             how->blocks ? ", all products by blocks" : "", how->cuts ? ", all sums cut" : "");
+}
+
 /* Runs the plan, with each step's kernels in turn. */
 static status run_plan(subject *s, const manner *how, error *err) {
     compiled_plan *p = (compiled_plan *)s->p;
@@ -198,7 +207,9 @@ static status run_plan(subject *s, const manner *how, error *err) {
         }
         poison(s);
         TRY(s->p->run(s->p, err));
-        TRY(compare(s, how->backend, err));
+        char by[160];
+        describe_manner(how, run, by, sizeof by);
+        TRY(compare(s, by, err));
     }
     return ASSAY_OK;
 }

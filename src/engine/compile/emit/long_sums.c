@@ -138,6 +138,7 @@ void emit_open_piece(emitter *m, int64_t size, int64_t step) {
     } else {
         emit_line(m, "const int64_t piece_end = piece + %lld;", s);
     }
+    emit_line(m, "FEW"); /* gcc 12 gets sums over 4 or 8 lanes wrong where it writes out a piece's turns, as it does few (-O3) */
 }
 
 void emit_close_piece(emitter *m) {
