@@ -187,11 +187,12 @@ static status compare(subject *s, const char *by, error *err) {
 
 /* The backend and what is unlike what users run. */
 static void describe_manner(const manner *how, int run, char *out, size_t size_bytes) {
-    char threads[24] = "", kernels[40] = "";
-    snprintf(threads, sizeof threads, how->threads > 0 ? ", on %d threads" : "", how->threads);
-    snprintf(kernels, sizeof kernels, how->variants ? ", kernels number %d" : "", run);
-    snprintf(out, size_bytes, "%s%s%s%s%s%s", how->backend, kernels, threads, how->streams ? ", all past the caches" : "",
-             how->blocks ? ", all products by blocks" : "", how->cuts ? ", all sums cut" : "");
+    char threads[24] = "";
+    if (how->threads > 0) {
+        snprintf(threads, sizeof threads, ", on %d threads", how->threads);
+    }
+    snprintf(out, size_bytes, "%s, run %d%s%s%s%s%s", how->backend, run, how->variants ? " of other kernels" : "", threads,
+             how->streams ? ", all past the caches" : "", how->blocks ? ", all products by blocks" : "", how->cuts ? ", all sums cut" : "");
 }
 
 /* Runs the plan, with each step's kernels in turn. */
