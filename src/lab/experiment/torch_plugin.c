@@ -294,7 +294,7 @@ static status compile(arena *a, const torch_options *options, const torch_found 
         }
     }
     process_result r = {0};
-    scratch temporary; /* what a compiler that is killed leaves lies there */
+    scratch temporary; /* what a compiler that is killed leaves lies there; as emitted code's builds name theirs, which sweep it */
     status started = scratch_make("assay-build", &temporary, err);
     if (started == ASSAY_OK) {
         started = process_run(arguments, temporary.path, BUILD_TIMEOUT_S, OUTPUT_LIMIT_BYTES, &r, err);

@@ -186,11 +186,11 @@ static void keep_looked_up(emitter *m, int64_t *sizes) {
         const bool looks = m->wanted[i] && k->exprs[i].kind == EXPR_LOAD;
         int reads[EXPR_MAX_READS], n = looks ? expr_reads(k, &k->exprs[i], reads) : 0;
         for (int r = 0; r < n; r++) {
-            m->tabled[reads[r]] = false; /* looked up: it stays */
+            sizes[reads[r]] = sizes[reads[r]] > 0 ? -sizes[reads[r]] : sizes[reads[r]]; /* the sign: it is looked up */
         }
     }
     for (int i = 0; i < k->n_exprs; i++) {
-        sizes[i] = m->tabled[i] ? 0 : sizes[i];
+        sizes[i] = sizes[i] < 0 ? -sizes[i] : 0;
         m->tabled[i] = false;
     }
 }
