@@ -542,3 +542,23 @@ VECTOR_INLINE float largest_of_held_f32(const held_f32 *x) {
 #endif
     return largest_of_16_f32(sixteen);
 }
+
+/* Floats from where n places say. Compilers load them one by one unless they are told. */
+VECTOR_INLINE void gather_f32(float *to, const float *from, const int32_t *at, int64_t n) {
+    int64_t l = 0;
+#if defined(__AVX512F__)
+    typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef int32_t places __attribute__((vector_size(64), aligned(4), may_alias));
+    for (; l + 16 <= n; l += 16) {
+        floats some = {0};
+        uint16_t all = 0xffff;
+        __asm__("vgatherdps (%2,%3,4), %0%{%1%}"
+                : "+&v"(some), "+&Yk"(all)
+                : "r"(from), "v"(*(const places *)(at + l)), "m"(*(const float(*)[1 << 28])from));
+        *(floats *)(to + l) = some;
+    }
+#endif
+    for (; l < n; l++) {
+        to[l] = from[at[l]];
+    }
+}

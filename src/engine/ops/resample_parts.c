@@ -262,21 +262,30 @@ typedef struct axis_readers {
     val place, weight, reads;
 } axis_readers;
 
-/* Positions that read an element lie side by side; as many as that are for any, and one more at each end: where the machine rounds
-   a position otherwise than is done here. */
-static int64_t most_readers(const resample_axis *a) {
-    int64_t most = 0, from = 0, to = 0, index[RESAMPLE_MAX_TAPS];
+/* What a position may read, however the machine rounds it: from *low to *high. */
+static void readable(const resample_axis *a, int64_t place, int64_t *low, int64_t *high) {
+    int64_t index[RESAMPLE_MAX_TAPS];
     double weight[RESAMPLE_MAX_TAPS];
+    resample_taps(a, place, index, weight);
+    const double at = (double)index[0] + weight[1], off = (at + 1) * (a->in_double ? 0x1p-50 : 0x1p-21);
+    *low = at - off > 0 ? (int64_t)(at - off) : 0;
+    *high = (int64_t)(at + off) + 1;
+    *high = *high < a->in ? *high : a->in - 1;
+}
+
+/* Positions that read an element lie side by side: the most that any can have. */
+static int64_t most_readers(const resample_axis *a) {
+    int64_t most = 0, from = 0, to = 0, low, high;
     for (int64_t i = 0; i < a->in; i++) {
-        while (from < a->out && (resample_taps(a, from, index, weight), index[1] < i)) {
+        while (from < a->out && (readable(a, from, &low, &high), high < i)) {
             from++;
         }
-        while (to < a->out && (resample_taps(a, to, index, weight), index[0] <= i)) {
+        while (to < a->out && (readable(a, to, &low, &high), low <= i)) {
             to++;
         }
         most = to - from > most ? to - from : most;
     }
-    return most + 2 < a->out ? most + 2 : a->out;
+    return most < 1 ? 1 : most;
 }
 
 static void readers_along(dag *g, const resample_axis *a, axis_readers *out) {

@@ -16,7 +16,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             float made0[64];
             uint16_t half7[64];
             {
-                int64_t place6[64];
+                int32_t place6[64];
                 INDEPENDENT
                 for (int64_t i = 0; i < 64; i++) {
                     const int64_t l = block + i;
@@ -25,11 +25,11 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const uint8_t t2 = t0 < 0;
                     const int64_t t4 = t0 + 1000;
                     const int64_t t5 = t2 ? t4 : t0;
-                    place6[i] = 1000 * v0 + checked(t5, 1000, &bad);
+                    place6[i] = (int32_t)(checked(t5, 1000, &bad));
                 }
                 INDEPENDENT
                 for (int64_t i = 0; i < 64; i++) {
-                    const uint16_t t6 = b0[place6[i]];
+                    const uint16_t t6 = b0[1000 * v0 + place6[i]];
                     half7[i] = t6;
                 }
             }

@@ -89,7 +89,8 @@ typedef struct emitter {
     bool *kept;      /* those that stay visible to the task's end: scalars of a row, or arrays of lanes */
     bool *wanted;    /* those that it needs */
     bool *turned;    /* loads that an array holds, turned round */
-    bool *looked;    /* loads whose places were found before the lanes at hand (indices.c) */
+    uint8_t *looked; /* loads whose places were found before the lanes at hand, and how (indices.c); 0: others */
+    int *places;     /* of those: the first that looks in the same */
     bool *tabled;    /* indices that were checked once for all tasks */
 
     int cut;         /* the variable whose loop is gone through in pieces, so that no sum is of too many terms (long_sums.c); -1 */

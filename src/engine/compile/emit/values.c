@@ -3,6 +3,7 @@
 #include "engine/compile/emit/values.h"
 
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/places_apart.h"
 #include "engine/compile/emit/writing.h"
 
 #include <assert.h>
@@ -173,6 +174,28 @@ static bool chooses_infinity(const emitter *m, const expr *e) {
     return infinite;
 }
 
+void emit_still(emitter *m, text *out, int i, const char *before, const char *after) {
+    const index_sum still = emit_part_of(m, m->k->exprs[i].at, false);
+    if (still.n > 0 || still.constant != 0) {
+        text_add(out, before);
+        emit_index(m, out, still, -1);
+        text_add(out, after);
+    }
+}
+
+/* A load of emitter.looked, where the lane at hand looks. */
+static void add_looked_up(emitter *m, text *out, int i) {
+    if (m->looked[i] == LOOKED_GATHERED) {
+        text_addf(out, "there%d[%s]", i, m->lane);
+        return;
+    }
+    text_addf(out, "b%d[", m->k->exprs[i].buffer);
+    if (m->looked[i] == LOOKED_NEAR) {
+        emit_still(m, out, i, "", " + ");
+    }
+    text_addf(out, "place%d[%s]]", m->places[i], m->lane);
+}
+
 static void add_value(emitter *m, text *out, int i) {
     const expr *e = &m->k->exprs[i];
     text operand[EXPR_MAX_SOURCES] = {{0}};
@@ -192,12 +215,12 @@ static void add_value(emitter *m, text *out, int i) {
             emit_name(m, out, e->guard);
             text_add(out, " ? ");
         }
-        text_addf(out, "b%d[", e->buffer);
-        if (m->looked[i]) {
-            text_addf(out, "place%d[%s]", i, m->lane);
-        } else {
-            emit_index(m, out, e->at, e->guard);
+        if (m->looked[i] != 0) {
+            add_looked_up(m, out, i);
+            break;
         }
+        text_addf(out, "b%d[", e->buffer);
+        emit_index(m, out, e->at, e->guard);
         text_add(out, asks ? "] : 0" : "]");
         break;
     }

@@ -7,6 +7,8 @@
 
 /* An index expression, and the name or the literal that an expression goes by, as parts of a line. */
 void emit_index(const emitter *m, text *out, index_sum a, int guard);
+/* Of load i's place, which data say: the part where all lanes are alike, between these words; nothing where it is 0. */
+void emit_still(emitter *m, text *out, int i, const char *before, const char *after);
 void emit_name(const emitter *m, text *out, int i);
 /* The statement that gives expression i its name. */
 void emit_expr(emitter *m, int i);
