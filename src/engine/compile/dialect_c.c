@@ -153,7 +153,7 @@ bool dialect_has_quick(scalar_function f, dtype t) {
 /* Functions of f32 that are cheaper for a block of lanes than for each: with all digits, with those of f16 and with those of bf16. */
 static const char *const block_forms[FN_COUNT][3] = {
     [FN_RSQRT] = {"rsqrt_block_f32", "rsqrt_block_halves", "rsqrt_block_halves"},
-    [FN_SQRT] = {NULL, "sqrt_block_halves", "sqrt_block_halves"},
+    [FN_SQRT] = {"sqrt_block_f32", "sqrt_block_halves", "sqrt_block_halves"},
     [FN_EXP] = {"exp_block_f32", "exp_block_f16", "exp_block_bf16"},
     [FN_EXPM1] = {NULL, "expm1_block_halves", "expm1_block_halves"},
     [FN_EXPM1_BELOW] = {"expm1_below_block_f32", "expm1_below_block_halves", "expm1_below_block_halves"},

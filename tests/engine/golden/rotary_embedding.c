@@ -31,24 +31,13 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         const int64_t first_lane = 1024 * (task);
         {
             for (int64_t block = 0; block < 1024; block += 64) {
-                float wide1[64];
-                float wide2[64];
                 {
                     const int64_t v0 = first_lane + block;
-                    cos_block_f32(wide1, b12 + v0, 64);
+                    cos_block_f32(b8 + v0, b12 + v0, 64);
                 }
                 {
                     const int64_t v0 = first_lane + block;
-                    sin_block_f32(wide2, b12 + v0, 64);
-                }
-                INDEPENDENT
-                for (int64_t i = 0; i < 64; i++) {
-                    const int64_t l = block + i;
-                    const int64_t v0 = first_lane + l;
-                    const float t1 = wide1[i];
-                    const float t2 = wide2[i];
-                    b8[v0] = t1;
-                    b9[v0] = t2;
+                    sin_block_f32(b9 + v0, b12 + v0, 64);
                 }
             }
         }

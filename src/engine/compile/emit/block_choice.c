@@ -139,7 +139,7 @@ void emit_choose_none(emitter *m) {
 
 void emit_block_arrays(emitter *m) {
     for (int i = 0; i < m->k->n_exprs; i++) {
-        if (m->widened[i]) {
+        if (m->widened[i] && m->into[i] == 0) {
             emit_line(m, m->k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, emit_block_lanes(m));
         }
     }

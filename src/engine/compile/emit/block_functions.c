@@ -78,11 +78,14 @@ static bool emit_operand(emitter *m, text *out, int i, const char *array, const 
 void emit_block_function(emitter *m, int i, const lane_range *range) {
     const expr *e = &m->k->exprs[i];
     const char *name = function_name(m, i);
-    text first = {0}, second = {0};
+    text to = {0}, first = {0}, second = {0};
     char array[24], other[24];
     block_scope start;
     snprintf(array, sizeof array, "wide%d", i);
     snprintf(other, sizeof other, "other%d", i);
+    if (m->into[i] > 0 && (needs_array(m, e->sources[0]) || (e->n_sources == 2 && needs_array(m, e->sources[1])))) {
+        emit_line(m, "float %s[%d];", array, emit_block_lanes(m));
+    }
     bool reads = emit_operand(m, &first, e->sources[0], array, range);
     if (e->n_sources == 2) {
         bool taken = strcmp(text_get(&first), array) == 0;
@@ -92,14 +95,24 @@ void emit_block_function(emitter *m, int i, const lane_range *range) {
         text_add(&first, ", ");
         reads |= emit_operand(m, &second, e->sources[1], taken ? other : array, range);
     }
+    if (m->into[i] > 0) {
+        const root *r = &m->k->roots[m->into[i] - 1];
+        text_addf(&to, "b%d + ", r->buffer);
+        emit_index(m, &to, r->at, -1);
+        reads = true;
+    } else {
+        text_add(&to, array);
+    }
     if (reads) {
         emit_open_scope(m, range->from, &start);
     }
-    emit_line(m, "%s(wide%d, %s%s, %d);", name, i, text_get(&first), text_get(&second), m->short_lanes > 0 ? m->short_lanes : emit_block_lanes(m));
+    emit_line(m, "%s(%s, %s%s, %d);", name, text_get(&to), text_get(&first), text_get(&second),
+              m->short_lanes > 0 ? m->short_lanes : emit_block_lanes(m));
     if (reads) {
         emit_close_scope(m, &start);
     }
-    m->out.failed |= first.failed || second.failed;
+    m->out.failed |= to.failed || first.failed || second.failed;
+    text_clear(&to);
     text_clear(&first);
     text_clear(&second);
 }

@@ -101,22 +101,46 @@ static void emit_rooms(emitter *m) {
     }
 }
 
+/* Whether what a function makes can go straight to memory: nothing else reads it, and the function nothing that lies there. */
+static bool stores_at_once(const emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    bool alone = r->dtype == ASSAY_F32 && r->store_dtype == ASSAY_F32 && emit_is_dense(m, r->at) && !emit_reads_memory_of(m, r->buffer);
+    for (int other = 0; other < m->k->n_roots; other++) {
+        alone &= other == i || m->k->roots[other].expr != r->expr;
+    }
+    for (int e = 0; e < m->k->n_exprs && alone; e++) {
+        int reads[EXPR_MAX_READS], n = expr_reads(m->k, &m->k->exprs[e], reads);
+        for (int k = 0; k < n; k++) {
+            alone &= reads[k] != r->expr;
+        }
+    }
+    return alone;
+}
+
 /* Whether all that a phase's lanes would do is to copy what functions have made of the block: that is stored from where it lies.
    A function that may go another way leaves its block in memory, and a copy of that takes as long as 16 of its instructions
-   (Zen 4). */
-static bool only_functions(const emitter *m, int phase) {
+   (Zen 4). Floats that nothing else reads go where they are stored at once (emitter.into): 1 over the root of 400000 takes 0.7 of the time
+   so, tanh 0.9 (an Emerald Rapids, 2026-11). */
+static bool only_functions(emitter *m, int phase) {
     bool any = false;
+    memset(m->into, 0, (size_t)m->k->n_exprs * sizeof *m->into);
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
         if (r->phase != phase || !emit_in_loops(m, r)) {
             continue;
         }
         int made = emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr;
-        if (!m->staged[i] || r->kind != ROOT_STORE || !emit_is_function(m, made) || m->saved_in[made] >= 0 || emit_is_joined(m, i) ||
-            m->stores_later) {
+        if (r->kind != ROOT_STORE || !emit_is_function(m, made) || m->saved_in[made] >= 0 || m->stores_later ||
+            (m->staged[i] ? emit_is_joined(m, i) : !stores_at_once(m, i))) {
             return false;
         }
         any = true;
+    }
+    for (int i = 0; i < m->k->n_roots && any && m->k->beside == 0; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase == phase && emit_in_loops(m, r) && !m->staged[i]) {
+            m->into[r->expr] = i + 1;
+        }
     }
     return any && m->k->beside == 0;
 }
@@ -134,8 +158,8 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     block_scope start;
     char last[32];
     m->block = block;
-    emit_block_arrays(m);
     bool passes = emit_passes_on(m, phase), copies = only_functions(m, phase);
+    emit_block_arrays(m);
     if (!passes && !copies && !m->stores_later) {
         emit_rooms(m);
     }
@@ -157,6 +181,7 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
         emit_after_block(m, passes);
         emit_close_scope(m, &start);
     }
+    memset(m->into, 0, (size_t)m->k->n_exprs * sizeof *m->into);
 }
 
 /* --- all lanes ----------------------------------------------------------------------------------------------------------- */

@@ -104,6 +104,7 @@ typedef struct emitter {
     bool *gathered;  /* casts among them of halves that lie here and there */
     bool *operands;  /* what functions among them take, where more than one reads it: it is computed once, and kept as they are */
     bool *follows;   /* what depends on such */
+    int *into;       /* of functions among them: 1 + the root that is stored where it lies in memory, not in an array first; 0 */
     bool *staged;    /* roots whose elements are put together first */
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */
     bool stores_later; /* what is put together has its room outside, and is stored after other tasks have read */

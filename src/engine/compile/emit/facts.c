@@ -204,6 +204,9 @@ bool emit_is_block_function(const emitter *m, int i) {
         emit_block_lanes(m) % FUNCTION_LANES != 0) {
         return false;
     }
+    if (e->fn == FN_SQRT && m->c->options->divides && emit_digits_of(m, i) == ASSAY_F32) { /* as eager's roots */
+        return false;
+    }
     dtype t = m->k->exprs[e->sources[0]].dtype;
     return e->n_sources == 1   ? dialect_block(e->fn, t, ASSAY_BF16) != NULL && dialect_block(e->fn, t, emit_digits_of(m, i)) != NULL
            : e->n_sources == 2 ? dialect_block_of_two(e->fn, t, ASSAY_F32, false, false) != NULL

@@ -152,12 +152,13 @@ static bool choose(emitter *m, const lane_range *range) {
 static void emit_gather(emitter *m, int i, const lane_range *range) {
     const bool from_0 = range->block > 0 || strcmp(range->first, "0") == 0;
     const char *const plus = from_0 ? "" : " + ", *const first = from_0 ? "" : range->first;
+    const bool is_sum = strchr(first, ' ') != NULL;
     text still = {0}, n = {0};
     emit_still(m, &still, i, " + ", "");
     if (range->block > 0) {
         text_addf(&n, "%d", range->block);
     } else {
-        text_addf(&n, "%s%s%s", range->last, from_0 ? "" : " - ", first);
+        text_addf(&n, is_sum ? "%s%s(%s)" : "%s%s%s", range->last, from_0 ? "" : " - ", first);
     }
     emit_line(m, "float there%d[%lld];", i, (long long)places_of(m, range));
     emit_line(m, "gather_f32(there%d%s%s, b%d%s, place%d%s%s, %s);", i, plus, first, m->k->exprs[i].buffer, text_get(&still), m->places[i],

@@ -245,6 +245,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->places = arena_make(m->c->memory, n, sizeof *m->places);
     m->operands = arena_make(m->c->memory, n, 1);
     m->follows = arena_make(m->c->memory, n, 1);
+    m->into = arena_make(m->c->memory, n, sizeof *m->into);
     m->staged = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->narrowed = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->quiet = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
@@ -268,7 +269,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->spares_stores = m->c->options->few_stores || waits_for_itself(m, k);
     return m->saved_in != NULL && m->versions != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
            m->widened != NULL && m->gathered != NULL && m->looked != NULL && m->places != NULL && m->tabled != NULL &&
-           m->operands != NULL && m->follows != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL &&
+           m->operands != NULL && m->follows != NULL && m->into != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL &&
            m->quiet != NULL;
 }
 

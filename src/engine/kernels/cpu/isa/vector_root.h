@@ -41,6 +41,19 @@ VECTOR_INLINE wide_f32 wide_sqrt(wide_f32 x) {
 }
 #endif
 
+/* As they round. */
+VECTOR_INLINE void sqrt_block_f32(float *to, const float *from, int n) {
+#if defined(__AVX512F__)
+    for (int l = 0; l < n; l += 16) {
+        *(wide_f32_anywhere *)(to + l) = wide_sqrt(*(const wide_f32_anywhere *)(from + l));
+    }
+#else
+    for (int l = 0; l < n; l++) {
+        to[l] = __builtin_sqrtf(from[l]);
+    }
+#endif
+}
+
 /* 0.99 ulp; 1.49 elsewhere. Over all numbers. */
 VECTOR_INLINE void rsqrt_block_f32(float *to, const float *from, int n) {
 #if defined(__AVX512F__)
