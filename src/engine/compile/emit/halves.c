@@ -18,8 +18,10 @@ bool emit_is_gathered_half(const emitter *m, const expr *e) {
     return by_lanes;
 }
 
+/* Nearer ones are loaded together, and sorted. */
+enum { APART = 8 };
+
 bool emit_is_apart_half(const emitter *m, const expr *e) {
-    enum { APART = 8 }; /* nearer ones are loaded together, and sorted */
     int64_t stride;
     for (int v = 0; v < m->k->n_variables; v++) {
         if (m->k->variables[v].tile != 0) { /* squares are turned round */
@@ -34,8 +36,12 @@ bool emit_is_apart_half(const emitter *m, const expr *e) {
    (an Emerald Rapids, 2026-11); but sums along rows further apart 1.4. */
 static bool is_strided_half(const emitter *m, const expr *e) {
     int64_t stride;
-    return m->rows && e->kind == EXPR_LOAD && e->dtype == ASSAY_F16 && e->guard < 0 && m->k->vector >= 0 &&
-           index_stride(e->at, m->k->vector, &stride) && stride != 0 && stride != 1 && !(m->k->has_classes && emit_is_apart_half(m, e));
+    if (!m->rows || e->kind != EXPR_LOAD || (e->dtype != ASSAY_F16 && e->dtype != ASSAY_BF16) || e->guard >= 0 || m->k->vector < 0 ||
+        !index_stride(e->at, m->k->vector, &stride)) {
+        return false;
+    }
+    const bool is_far = stride >= APART || stride <= -APART;
+    return stride != 0 && stride != 1 && !(m->k->has_classes && is_far);
 }
 
 /* So few of bf16, of which integer arithmetic makes floats as well, are better left to it, unless a function is to find whole
