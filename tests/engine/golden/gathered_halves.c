@@ -9,6 +9,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
+        const int64_t first_lane = 300 * (task % 1);
         for (int64_t whole = 0; whole < 300; whole += 64) {
             const int64_t block = whole + 64 <= 300 ? whole : 300 - 64;
             float wide7[64];
@@ -19,7 +20,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 INDEPENDENT
                 for (int64_t i = 0; i < 64; i++) {
                     const int64_t l = block + i;
-                    const int64_t v1 = l;
+                    const int64_t v1 = first_lane + l;
                     const int64_t t0 = b1[300 * v0 + v1];
                     const uint8_t t2 = t0 < 0;
                     const int64_t t4 = t0 + 1000;
@@ -40,7 +41,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 made0[i] = t9;
             }
             {
-                const int64_t v1 = block;
+                const int64_t v1 = first_lane + block;
                 f16s_of_f32s(b2 + 300 * v0 + v1, made0);
             }
         }

@@ -45,15 +45,26 @@ static bool is_of_half(const emitter *m, const expr *e) {
     return e->kind == EXPR_CAST && (from == ASSAY_F16 || from == ASSAY_BF16 || e->dtype == ASSAY_F16 || e->dtype == ASSAY_BF16);
 }
 
-/* Whether a task's lanes are a whole row, without conditions, of which no array holds anything by lane: those behind the last whole line may
-   then be taken in from further ahead, for what is done by whole vectors only (short_blocks.c). silu of [4096, 28] takes 0.11 of the time so
-   in f16, 0.4 in f32, and a product with a row of 28 0.07 in f16; copies would take longer (an Emerald Rapids, 2026-11). */
+/* Whether lanes may take it in again: no condition hangs on it, no array holds it, data do not say where it lies, and compilers have no better
+   way for it, as they have for bf16 regularly apart. */
+static bool may_be_again(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    int reads[EXPR_MAX_READS];
+    if (m->turned[i] || m->saved_in[i] >= 0 || m->kept[i] || e->kind == EXPR_WITHIN || e->guard >= 0) {
+        return false;
+    }
+    const bool varies = e->kind == EXPR_LOAD && (e->variables >> m->k->vector & 1) != 0;
+    return !varies || (index_reads(m->k, e->at, -1, reads, 0) == 0 && (e->dtype != ASSAY_BF16 || emit_is_dense(m, e->at)));
+}
+
+/* Whether a task's lanes are a whole row: those behind the last whole line may then be taken in from further ahead, for what is done by whole
+   vectors only (short_blocks.c). silu of [4096, 28] takes 0.11 of the time so in f16, 0.4 in f32, and a product with a row of 28 0.07 in f16;
+   copies would take longer (an Emerald Rapids, 2026-11). */
 static bool is_whole_row(const emitter *m) {
     bool alone = !m->k->has_classes && m->k->n_phases == 1 && m->k->lanes >= m->k->variables[m->k->vector].size, by_vectors = false;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        const expr *e = &m->k->exprs[i];
-        alone &= !m->turned[i] && m->saved_in[i] < 0 && !m->kept[i] && e->kind != EXPR_WITHIN && e->guard < 0;
-        by_vectors |= is_of_half(m, e) || (alone && emit_is_block_function(m, i));
+    for (int i = 0; i < m->k->n_exprs && alone; i++) {
+        alone = may_be_again(m, i);
+        by_vectors |= is_of_half(m, &m->k->exprs[i]) || emit_is_block_function(m, i);
     }
     return alone && by_vectors;
 }
