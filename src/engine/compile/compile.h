@@ -27,6 +27,7 @@ typedef struct compile_options {
     bool asks_far;    /* what tasks in flight read is asked for far ahead, to come to L2, not just ahead, to come to L1 */
     bool few_stores;  /* loops spare stores: sums are kept in registers, and what is stored past the caches goes there from them */
     bool divides;     /* quotients and roots are computed as such, beside which the processor multiplies; not by inverses */
+    bool gathers;     /* floats from where data say are brought together by the instruction that there is for it */
     bool scans_in_parts; /* running sums down narrow rows in parts of the rows, not of the columns */
     bool shares_tasks; /* threads take parts of the rows of tasks of which a core's own cache does not hold enough */
     bool rounds_pairs; /* an instruction rounds floats to bf16: blocks of them go in pairs wherever the order is of no account */

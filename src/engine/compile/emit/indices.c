@@ -2,9 +2,9 @@
 /* Places that data say, of a range of lanes. Compilers make vector code of how an index is found and checked, and none of loads from wherever it
    says: where both are in one loop, vectors are taken apart again, lane by lane. So a loop of its own finds the places of a block of loads, and
    the lanes' loop looks there. Elements of [512, 1024] f16 by [512, 256] indices take 0.75 of the time so, those of a short row of f32 0.5 (an
-   Emerald Rapids, 2026-11). Places are counted from where all lanes are alike, in 32 bits where those suffice; floats by such places are put
-   together before the lanes' loop as well, in 0.65 of its time. Indices that go with lanes alone, as many tasks look with them, are checked
-   once for all. */
+   Emerald Rapids, 2026-11). Places are counted from where all lanes are alike, in 32 bits where those suffice; floats by such places are
+   gathered before the lanes' loop as well where a processor does that well, in 0.65 of its time. Indices that go with lanes alone, as many
+   tasks look with them, are checked once for all. */
 #include "engine/compile/emit/indices.h"
 
 #include "engine/compile/emit/places_apart.h"
@@ -71,13 +71,17 @@ static void forget(emitter *m) {
     memset(m->looked, 0, (size_t)m->k->n_exprs);
 }
 
-/* Whether lanes differ in a load by what data say; of what tables say, only floats are worth a loop of their own. */
+static bool is_gathered(const emitter *m, const expr *e) {
+    return m->c->options->gathers && e->dtype == ASSAY_F32;
+}
+
+/* Whether lanes differ in a load by what data say; of what tables say, only what is gathered is worth a loop of its own. */
 static bool looks_by_lanes(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
     int reads[EXPR_MAX_READS], n = e->kind == EXPR_LOAD && e->guard < 0 ? index_reads(m->k, e->at, -1, reads, 0) : 0;
     bool by_lanes = false;
     for (int r = 0; r < n; r++) {
-        by_lanes |= (!m->tabled[reads[r]] || e->dtype == ASSAY_F32) && (m->k->exprs[reads[r]].variables >> m->k->vector & 1) != 0;
+        by_lanes |= (!m->tabled[reads[r]] || is_gathered(m, e)) && (m->k->exprs[reads[r]].variables >> m->k->vector & 1) != 0;
     }
     return by_lanes && !m->named[i] && !m->widened[i] && m->saved_in[i] < 0 && !m->kept[i] && !m->turned[i];
 }
@@ -88,7 +92,7 @@ static uint8_t looked_how(emitter *m, int i) {
     if (low < INT32_MIN || high > INT32_MAX) {
         return LOOKED_FAR;
     }
-    return m->c->buffers[m->k->exprs[i].buffer].dtype == ASSAY_F32 ? LOOKED_GATHERED : LOOKED_NEAR;
+    return is_gathered(m, &m->k->exprs[i]) ? LOOKED_GATHERED : LOOKED_NEAR;
 }
 
 /* The first load that looks in the same places, counted from wherever. */
