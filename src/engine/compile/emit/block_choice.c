@@ -107,7 +107,7 @@ bool emit_choose_block(emitter *m, int phase) {
 bool emit_choose_short(emitter *m, int phase) {
     const kernel *k = m->k;
     bool any = false, functions = may_block_functions(m), any_function = false;
-    for (int i = 0; i < k->n_exprs; i++) {
+    for (int i = 0; i < k->n_exprs; i++) { /* beside one bf16 is narrowed by the block as well */
         any_function |= functions && m->wanted[i] && emit_is_block_function(m, i);
     }
     memset(m->operands, 0, (size_t)k->n_exprs);

@@ -58,7 +58,7 @@ static bool may_be_again(const emitter *m, int i) {
 }
 
 /* Whether a task's lanes are a whole row: those behind the last whole line may then be taken in from further ahead, for what is done by whole
-   vectors only (short_blocks.c). silu of [4096, 28] takes 0.11 of the time so in f16, 0.4 in f32, and a product with a row of 28 0.07 in f16;
+   vectors only (short_blocks.c). silu of [4096, 28] takes 0.11 of the time so in f16, 0.4 in f32, and a product with a row of 28 0.1 in f16;
    copies would take longer (an Emerald Rapids, 2026-11). */
 static bool is_whole_row(const emitter *m) {
     bool alone = !m->k->has_classes && m->k->n_phases == 1 && m->k->lanes >= m->k->variables[m->k->vector].size, by_vectors = false;
