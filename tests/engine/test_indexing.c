@@ -196,6 +196,25 @@ static void long_ones_agree(void **state) {
     kit_close(&k);
 }
 
+/* A gradient that no cache holds: rows that nobody names, alone and many together, of no whole lines of memory. */
+static void large_gradients_agree(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 76);
+    for (size_t i = 0; i < 2; i++) {
+        const int64_t rows = i == 0 ? 9001 : 20001, width = i == 0 ? 933 : 843;
+        dtype t = i == 0 ? ASSAY_F32 : ASSAY_BF16;
+        tensor *ids = kit_tensor(&k, ASSAY_I64, 1, (const int64_t[]){600}, NULL), *grad = kit_tensor(&k, t, 2, (const int64_t[]){600, width}, NULL);
+        for (int64_t j = 0; j < 600; j++) {
+            ((int64_t *)tensor_data(ids))[j] = j < 300 ? j % 97 * 2 : j * 7919 % rows;
+        }
+        filled_check(&k, "embedding_dense_backward",
+                     (const arg[]){arg_tensor(grad), arg_tensor(ids), arg_int(rows), arg_int(4), arg_bool(false)}, 5);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 static void bags_agree(void **state) {
     (void)state;
     static const int64_t widths[] = {70, 64, 400, 200, 330}; /* columns by the hundred, and what is left of them */
@@ -453,6 +472,7 @@ int main(void) {
         cmocka_unit_test(masks_of_all), cmocka_unit_test(few_places_of_many),
         cmocka_unit_test(reads_agree),   cmocka_unit_test(writes_agree),  cmocka_unit_test(long_ones_agree),
         cmocka_unit_test(masks_take_values_of_other_types), cmocka_unit_test(small_types_add_up),
+        cmocka_unit_test(large_gradients_agree),
         cmocka_unit_test(bags_agree), cmocka_unit_test(many_bags_agree), cmocka_unit_test(indices_without_bags),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
         cmocka_unit_test(masks_of_other_counts_are_refused),
         cmocka_unit_test(values_in_the_memory_written_to_are_refused),

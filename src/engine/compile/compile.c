@@ -67,8 +67,7 @@ static const char *choice_name(loop_choice choice) {
     return names[choice];
 }
 
-/* A kernel's own copy of everything that arranging its loops changes. */
-static kernel *copy_of(compiler *c, const kernel *k) {
+kernel *copy_kernel(compiler *c, const kernel *k) {
     kernel *copy = arena_make(c->memory, 1, sizeof *copy);
     expr *exprs = arena_make(c->memory, (size_t)k->n_exprs, sizeof *exprs);
     root *roots = arena_make(c->memory, (size_t)k->n_roots, sizeof *roots);
@@ -102,7 +101,7 @@ static void arrange_variants(compiler *c, int step) {
     compiler_step *s = &c->steps[step];
     int choices = c->options->variants ? LOOPS_CHOICES : 1;
     for (int choice = 0; choice < choices; choice++) {
-        kernel *k = copy_of(c, s->kernel);
+        kernel *k = copy_kernel(c, s->kernel);
         if (k == NULL) {
             return;
         }
@@ -111,6 +110,9 @@ static void arrange_variants(compiler *c, int step) {
         }
         if (!arrange_loops(c, k, (loop_choice)choice) || !join_ranks(c, k)) {
             return;
+        }
+        if (k->lists_rows && !list_rows(c, k)) {
+            continue;
         }
         bool known = false;
         for (int v = 0; v < s->n_variants; v++) {
@@ -284,6 +286,7 @@ static status arrange(compiler *c, int *n_chains, const chain **chains, error *e
     drop_unread(c);
     if (!c->options->no_fusion) {
         narrow_scans(c);
+        narrow_scatters(c);
     }
     for (int s = 0; s < c->n_steps && !c->failed; s++) {
         kernel *k = c->steps[s].kernel;

@@ -175,6 +175,7 @@ typedef struct kernel {
     int64_t part_starts[SCAN_MOST_PARTS + 1]; /* the row that each begins with, and the end */
     int64_t scatter_row;  /* tasks are parts of the rows that a scatter goes to, which lie so many elements apart; 0: they are not */
     int64_t scatter_rows; /* how many rows */
+    bool lists_rows;      /* of halves, each of which is summed up by itself, in floats, and stored once: by emit/row_lists.c */
     double bytes, flops; /* one run's, roughly: decides over threads */
     int n_buffers;
     const int *buffers; /* those it names, in order of its parameters */
@@ -243,6 +244,15 @@ status schedule(compiler *c, error *err);
    is made. */
 void drop_unread(compiler *c);
 void narrow_scans(compiler *c);
+/* And rows that are added to rows of floats, where these are only wanted in halves: no memory holds the floats. */
+void narrow_scatters(compiler *c);
+/* Gives such a kernel, whose loops are arranged, its tasks; false when it cannot have them. */
+bool list_rows(const compiler *c, kernel *k);
+/* Whether a scatter, whose loops are arranged, goes to whole rows that one index names; row: from one to the next, in elements, some of
+   which may lie between them; rows: how many there are. */
+bool scatters_rows(const kernel *k, int64_t *row, int64_t *rows);
+/* A kernel's own copy of everything that arranging its loops changes; NULL when memory is out. */
+kernel *copy_kernel(compiler *c, const kernel *k);
 /* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
 /* Phases by what waits for what, after kernels have changed; nothing waits for the root `guessed`, -1: there is no such. */

@@ -24,23 +24,27 @@ static const index_term *row_of(const kernel *k, index_sum at) {
     return row;
 }
 
-/* row: from one row to the next, in elements, some of which may lie between them; rows: how many there are. */
-static bool is_worth_parts(const compiler *c, const kernel *k, int64_t *row, int64_t *rows) {
+bool scatters_rows(const kernel *k, int64_t *row, int64_t *rows) {
     const root *r = &k->roots[0];
-    const int threads = c->options->n_threads;
     if (k->n_roots != 1 || r->kind != ROOT_SCATTER || r->buffer < 0 || k->n_phases != 1 || k->in_parts || k->has_frame || k->beside != 0 ||
-        k->column_parts > 0 || k->vector < 0 || k->n_loops < 1 || k->n_tasks != 1 || k->tasks[0] != k->vector || k->bytes < LEAST_BYTES) {
+        k->column_parts > 0 || k->vector < 0 || k->n_loops < 1 || k->n_tasks != 1 || k->tasks[0] != k->vector) {
         return false;
     }
     const loop_variable *lanes = &k->variables[k->vector];
     const index_term *term = row_of(k, r->at);
-    if (lanes->is_reduced || lanes->tile != 0 || lanes->size < (int64_t)LEAST_ELEMENTS * threads || term == NULL ||
-        term->atom->kind != ATOM_DATA || r->at.constant < 0 || r->at.constant + lanes->size > term->factor) {
+    if (lanes->is_reduced || lanes->tile != 0 || term == NULL || term->atom->kind != ATOM_DATA || r->at.constant < 0 ||
+        r->at.constant + lanes->size > term->factor) {
         return false;
     }
     *row = term->factor;
     *rows = term->atom->size;
-    return *rows >= threads;
+    return true;
+}
+
+static bool is_worth_parts(const compiler *c, const kernel *k, int64_t *row, int64_t *rows) {
+    const int threads = c->options->n_threads;
+    return !k->lists_rows && k->bytes >= LEAST_BYTES && scatters_rows(k, row, rows) && *rows >= threads &&
+           k->variables[k->vector].size >= (int64_t)LEAST_ELEMENTS * threads;
 }
 
 void share_scatters(compiler *c) {

@@ -14,6 +14,7 @@
 #include "engine/compile/emit/long_sums.h"
 #include "engine/compile/emit/place_keys.h"
 #include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/row_lists.h"
 #include "engine/compile/emit/turned.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
@@ -240,6 +241,10 @@ void emit_loops(emitter *m, int phase) {
     if (k->vector >= 0 && k->variables[k->vector].size == 0) {
         return; /* lanes are at least one */
     }
+    if (k->lists_rows) {
+        emit_row_lists(m, phase);
+        return;
+    }
     emit_open_long_sums(m, phase);
     emit_loops_of(m, phase);
     emit_close_long_sums(m, phase);
@@ -379,6 +384,11 @@ int emit_tasks(emitter *m, definition *made) {
     }
     if (k->scatter_row > 0) {
         const long long row = (long long)k->scatter_row, rows = (long long)k->scatter_rows, parts = (long long)k->n_task_items;
+        if (k->lists_rows) {
+            emit_define(m, &made[n++], "const int64_t ", "first_row = %lld * task / %lld", rows, parts);
+            emit_define(m, &made[n++], "const int64_t ", "end_row = %lld * (task + 1) / %lld", rows, parts);
+            return n;
+        }
         emit_define(m, &made[n++], "const int64_t ", "first_lane = 0");
         emit_define(m, &made[n++], "const int64_t ", "own_first = %lld * (%lld * task / %lld)", row, rows, parts);
         emit_define(m, &made[n++], "const int64_t ", "own_last = %lld * (%lld * (task + 1) / %lld)", row, rows, parts);

@@ -456,6 +456,8 @@ void emit_root(emitter *m, int i) {
         emit_line(m, "b%d[%s] |= %s;", r->buffer, text_get(&at), text_get(&value));
     } else if (r->kind == ROOT_COLUMNS) {
         emit_line(m, "b%d[%s] += %s;", r->buffer, text_get(&at), text_get(&value));
+    } else if (m->k->lists_rows) {
+        emit_line(m, "sum[v%d] += %s;", m->k->vector, text_get(&value));
     } else if (r->kind == ROOT_SCATTER) {
         emit_line(m, "b%d[%s] %s %s;", r->buffer, text_get(&at), r->adds ? "+=" : "=", text_get(&value));
     }

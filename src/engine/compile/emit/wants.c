@@ -43,7 +43,9 @@ void emit_want_phase(emitter *m, int phase) {
         const root *r = &m->k->roots[i];
         if (r->phase == phase && emit_in_loops(m, r)) {
             emit_want(m, emit_taken(m, i));
-            emit_want_index(m, r->at);
+            if (!m->k->lists_rows) { /* there the row is known by then */
+                emit_want_index(m, r->at);
+            }
         }
     }
 }

@@ -1,62 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stable sort groups the index positions by the place (slot) they name; then each group is written once. It counts by slot, or goes by the
-   digits of its number where few positions name some of very many: a group is then one of a named slot, else its number is the slot's. */
-#include "engine/kernels/cpu/put.h"
+/* Slices written, added or summed up at the places (slots) that indices name: once these are sorted (put_sort.c), each slot is written
+   once. */
+#include "engine/kernels/cpu/put_parts.h"
 
-#include "engine/kernels/cpu/isa/convert_loops.h"
-#include "engine/kernels/cpu/isa/copy_loops.h"
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
-enum { BLOCK = 512, NARROW = 256, MAX_SLOT_DIMS = TENSOR_MAX_DIMS };
+enum { NARROW = 256 };
 
-/* How sums run: the accumulator's type and conversions to and from it. */
-typedef struct sums {
-    add_row_fn *add;
-    void (*rows)(float *acc, const row_list *rows, int64_t n); /* a slot's slices in one call; NULL for some types */
-    convert_fn *to, *from; /* NULL: the accumulator is the type itself */
-    dtype part;            /* the type of one number: a complex element has two */
-    int parts;
-    size_t acc_bytes;
-} sums;
-
-struct put {
-    places at;
-    put_options options;
-    const index_loops *loops;
-    const copy_loops *copies;
-    sums sums;
-    int log2;
-    char *dst;
-    const char *values;
-    int64_t n_slots;
-    int64_t *slot_of;    /* per index position */
-    int64_t *starts;     /* one more than groups: where each one's index positions begin in `order` */
-    ptrdiff_t *order;    /* by slot: its slices' offsets in values, in the order of the indices */
-    int64_t *touched;    /* groups with any position; all slots when summing */
-    int64_t *named;      /* the groups' slots, in order, where slots are very many; else NULL */
-    int64_t *keys;       /* room to sort them, ... */
-    ptrdiff_t *moved;    /* ... and offsets beside them */
-    ptrdiff_t *places;   /* of touched slots: their offsets in dst; made when single elements are added */
-    int64_t n_touched;
-    int n_slot_dims;     /* how a slot's number becomes a place in dst: sizes and byte strides, outermost first */
-    int64_t slot_sizes[MAX_SLOT_DIMS];
-    ptrdiff_t slot_strides[MAX_SLOT_DIMS];
-    ptrdiff_t *k_offsets; /* per index position: its slice in values */
-    int ndim;            /* plain dimensions outside the inner one */
-    int64_t sizes[TENSOR_MAX_DIMS];
-    ptrdiff_t dst_strides[TENSOR_MAX_DIMS], src_strides[TENSOR_MAX_DIMS];
-    int64_t units;
-    int64_t run_n;       /* the inner plain dimension */
-    ptrdiff_t run_dst, run_src;
-    bool is_run;         /* it is contiguous on both sides */
-    bool is_same;        /* one number goes to places that are all different: see put_same */
-    double bytes;
-};
-
-static bool sums_init(sums *s, dtype t) {
+static bool sums_init(put_sums *s, dtype t) {
     const convert_loops *convert = convert_loops_best();
     s->part = dtype_real(t);
     s->parts = dtype_is_complex(t) ? 2 : 1;
@@ -138,14 +92,6 @@ static void slot_dims(put *p, const indexing *ix, const tensor *dst, int64_t *st
     }
 }
 
-static char *slot_place(const put *p, char *dst, int64_t slot) {
-    for (int d = p->n_slot_dims - 1; d > 0; d--) {
-        dst += slot % p->slot_sizes[d] * p->slot_strides[d];
-        slot /= p->slot_sizes[d];
-    }
-    return p->n_slot_dims > 0 ? dst + slot * p->slot_strides[0] : dst;
-}
-
 static status value_offsets(put *p, const indexing *ix, const int64_t *value_strides) {
     for (int64_t k = 0; k < ix->index_numel; k++) {
         int64_t rest = k, at = 0;
@@ -225,6 +171,8 @@ status put_make(put **out, const kernel_plan *plan, const indexing *ix, const te
     if (!p->is_same) {
         TRY(value_offsets(p, ix, value_strides));
     }
+    p->streams_zeros = options->mode == PUT_SUM && p->n_slot_dims == 1 && p->slot_strides[0] == (ptrdiff_t)(p->run_n << p->log2) &&
+                       tensor_bytes(dst) >= STREAM_MIN_BYTES;
     double slices = (double)ix->index_numel * (double)p->units * (double)p->run_n * (double)size;
     p->bytes = slices * 3 + (options->mode == PUT_SUM ? tensor_bytes(dst) : 0);
     *out = p;
@@ -233,106 +181,10 @@ status put_make(put **out, const kernel_plan *plan, const indexing *ix, const te
 
 /* --- run ----------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct slots_share {
-    const put *p;
-    atomic_bool *good; /* cleared by any thread */
-} slots_share;
-
-static void share_slots(const void *context) {
-    const slots_share *share = context;
-    const put *p = share->p;
-    int64_t from, to;
-    parallel_share(p->at.numel, BLOCK, &from, &to);
-    if (!places_resolve(&p->at, from, to - from, p->slot_of + from)) {
-        *share->good = false;
-    }
-}
-
-static bool find_slots(put *p) {
-    atomic_bool good = true;
-    parallel_run(parallel_threads(16 * (double)p->at.numel), share_slots, &(const slots_share){p, &good});
-    return good;
-}
-
-/* Positions by the digits of their slots' numbers, the last one first: each pass keeps the order of the one before it. */
-static void sort_by_digits(put *p) {
-    enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
-    const int64_t n = p->at.numel;
-    int64_t *keys = p->slot_of, *next_keys = p->keys;
-    ptrdiff_t *offsets = p->order, *next_offsets = p->moved;
-    memcpy(offsets, p->k_offsets, (size_t)n * sizeof *offsets);
-    for (int shift = 0; (p->n_slots - 1) >> shift > 0; shift += DIGIT_BITS) {
-        int64_t next[DIGITS] = {0}, at = 0;
-        for (int64_t k = 0; k < n; k++) {
-            next[keys[k] >> shift & (DIGITS - 1)]++;
-        }
-        for (int d = 0; d < DIGITS; d++) {
-            int64_t count = next[d];
-            next[d] = at;
-            at += count;
-        }
-        for (int64_t k = 0; k < n; k++) {
-            int64_t to = next[keys[k] >> shift & (DIGITS - 1)]++;
-            next_keys[to] = keys[k];
-            next_offsets[to] = offsets[k];
-        }
-        int64_t *other_keys = keys;
-        ptrdiff_t *other_offsets = offsets;
-        keys = next_keys;
-        next_keys = other_keys;
-        offsets = next_offsets;
-        next_offsets = other_offsets;
-    }
-    if (offsets != p->order) {
-        memcpy(p->order, offsets, (size_t)n * sizeof *offsets);
-    }
-    p->n_touched = 0;
-    for (int64_t k = 0; k < n; k++) {
-        if (k > 0 && keys[k] == keys[k - 1]) {
-            continue;
-        }
-        int64_t group = p->n_touched++;
-        p->touched[group] = group;
-        p->named[group] = keys[k];
-        p->starts[group] = k;
-        if (p->places != NULL) {
-            p->places[group] = slot_place(p, p->dst, keys[k]) - p->dst;
-        }
-    }
-    p->starts[p->n_touched] = n;
-}
-
-/* starts[s + 1] counts, then points at where slot s goes on; in the end starts[s] is where slot s begins. */
-static void sort_by_counts(put *p) {
-    int64_t *next = p->starts + 1, at = 0;
-    memset(p->starts, 0, ((size_t)p->n_slots + 2) * sizeof *p->starts);
-    for (int64_t k = 0; k < p->at.numel; k++) {
-        next[p->slot_of[k]]++;
-    }
-    p->n_touched = 0;
-    for (int64_t s = 0; s < p->n_slots; s++) {
-        int64_t count = next[s];
-        if (count > 0 && p->options.mode != PUT_SUM) {
-            if (p->places != NULL) {
-                p->places[p->n_touched] = slot_place(p, p->dst, s) - p->dst;
-            }
-            p->touched[p->n_touched++] = s;
-        }
-        next[s] = at;
-        at += count;
-    }
-    for (int64_t k = 0; k < p->at.numel; k++) {
-        p->order[next[p->slot_of[k]]++] = p->k_offsets[k];
-    }
-    if (p->options.mode == PUT_SUM) {
-        p->n_touched = p->n_slots;
-    }
-}
-
 /* A slot's row of n numbers, NARROW at most, = the sum of its slices, all contiguous: kept in registers until it is written. */
 static void sum_new_row(const put *p, char *dst, const char *values, int64_t slot, int64_t n) {
     float acc[NARROW];
-    const sums *s = &p->sums;
+    const put_sums *s = &p->sums;
     int64_t first = p->starts[slot], count = p->starts[slot + 1] - first;
     float by = p->options.by_count ? 1.0F / (float)count : (float)p->options.alpha.f;
     row_list rows = {.base = values, .offsets = p->order + first, .n = count, .n_ahead = p->at.numel - first, .by = &by};
@@ -344,7 +196,7 @@ static void sum_new_row(const put *p, char *dst, const char *values, int64_t slo
 
 /* A row of halves plus its slices, all contiguous, n numbers from at and values on: rounded once. */
 static void add_half_rows(const put *p, char *at, const char *values, int64_t slot, int64_t n) {
-    float acc[BLOCK], by = (float)p->options.alpha.f;
+    float acc[PUT_BLOCK], by = (float)p->options.alpha.f;
     int64_t first = p->starts[slot], count = p->starts[slot + 1] - first;
     row_list rows = {.base = values, .offsets = p->order + first, .n = count, .n_ahead = p->at.numel - first, .by = by != 1 ? &by : NULL};
     p->sums.rows(acc, &rows, n);
@@ -354,8 +206,8 @@ static void add_half_rows(const put *p, char *at, const char *values, int64_t sl
 
 /* acc = dst (or 0) + the slices' numbers [from, from + n) of one slot. */
 static void sum_block(const put *p, char *dst, const char *values, int64_t slot, int64_t from, int64_t n) {
-    char acc[BLOCK * sizeof(double)], picked[BLOCK * sizeof(double)];
-    const sums *s = &p->sums;
+    char acc[PUT_BLOCK * sizeof(double)], picked[PUT_BLOCK * sizeof(double)];
+    const put_sums *s = &p->sums;
     int64_t first = p->starts[slot], end = p->starts[slot + 1], elements = n / s->parts;
     row_factor alpha = p->options.by_count ? (row_factor){.f = 1.0 / (double)(end - first)} : p->options.alpha;
     char *at = dst + from / s->parts * p->run_dst;
@@ -394,8 +246,25 @@ static void sum_block(const put *p, char *dst, const char *values, int64_t slot,
     }
 }
 
+static bool stays_zero(const put *p, int64_t slot) {
+    return p->starts[slot] == p->starts[slot + 1] || slot == p->options.skip;
+}
+
+/* How many of n slots from `slot` on stay 0, one after the other: they are filled in one go. */
+static int64_t fill_zeros(const put *p, char *dst, int64_t slot, int64_t n) {
+    static const char zero[16];
+    int64_t count = 0;
+    while (count < n && stays_zero(p, slot + count)) {
+        count++;
+    }
+    if (count > 0) {
+        p->copies->fill(put_slot_place(p, dst, slot), zero, p->log2, count * p->run_n, true);
+    }
+    return count;
+}
+
 static void write_slot(const put *p, char *dst, const char *values, int64_t slot) {
-    int64_t first = p->starts[slot], end = p->starts[slot + 1];
+    int64_t end = p->starts[slot + 1];
     if (p->options.mode == PUT_REPLACE) {
         const char *from = values + p->order[end - 1];
         if (p->is_run) {
@@ -405,7 +274,7 @@ static void write_slot(const put *p, char *dst, const char *values, int64_t slot
         }
         return;
     }
-    if (p->options.mode == PUT_SUM && (first == end || slot == p->options.skip)) {
+    if (p->options.mode == PUT_SUM && stays_zero(p, slot)) {
         memset(dst, 0, (size_t)p->run_n << p->log2); /* only rows of a new, contiguous output are summed up so */
         return;
     }
@@ -415,8 +284,8 @@ static void write_slot(const put *p, char *dst, const char *values, int64_t slot
         return;
     }
     const bool are_half_rows = p->options.mode == PUT_ADD && p->is_run && p->sums.to != NULL && p->sums.rows != NULL && !p->options.by_count;
-    for (int64_t from = 0; from < n; from += BLOCK) {
-        int64_t some = n - from < BLOCK ? n - from : BLOCK;
+    for (int64_t from = 0; from < n; from += PUT_BLOCK) {
+        int64_t some = n - from < PUT_BLOCK ? n - from : PUT_BLOCK;
         if (are_half_rows) {
             add_half_rows(p, dst + from * p->run_dst, values + from * p->run_src, slot, some);
         } else {
@@ -439,8 +308,12 @@ static void write_part(const put *p, int64_t unit, int64_t from, int64_t n) {
         return;
     }
     for (int64_t j = from; j < from + n; j++) {
+        j += p->streams_zeros ? fill_zeros(p, dst, j, from + n - j) : 0;
+        if (j == from + n) {
+            break;
+        }
         int64_t group = p->options.mode == PUT_SUM ? j : p->touched[j];
-        write_slot(p, slot_place(p, dst, p->named != NULL ? p->named[j] : group), values, group);
+        write_slot(p, put_slot_place(p, dst, p->named != NULL ? p->named[j] : group), values, group);
     }
 }
 
@@ -456,7 +329,7 @@ static void write_same(const put *p, const int64_t *slots, int64_t n, const char
             left /= p->sizes[d];
         }
         for (int64_t i = 0; i < n; i++) {
-            char *to = slot_place(p, dst, slots[i]);
+            char *to = put_slot_place(p, dst, slots[i]);
             if (row != NULL) {
                 p->copies->rows(to, row, (size_t)p->run_n << p->log2, 1, 0, 0);
             } else {
@@ -473,13 +346,13 @@ static status put_same(const put *p) {
     {
         parallel_enter(watch);
         char row[SAME_BYTES];
-        int64_t from, to, slots[BLOCK];
+        int64_t from, to, slots[PUT_BLOCK];
         if (has_row) {
             p->copies->strided(row, p->values, p->log2, p->run_n, (ptrdiff_t)1 << p->log2, 0);
         }
         parallel_share(p->at.numel, 16, &from, &to);
-        for (; from < to; from += BLOCK) {
-            int64_t n = to - from < BLOCK ? to - from : BLOCK;
+        for (; from < to; from += PUT_BLOCK) {
+            int64_t n = to - from < PUT_BLOCK ? to - from : PUT_BLOCK;
             if (places_resolve(&p->at, from, n, slots)) { /* a mask's places are what they are */
                 write_same(p, slots, n, has_row ? row : NULL);
             }
@@ -498,6 +371,7 @@ static void share_put(const void *context) {
         write_part(p, from / p->n_touched, j, n);
         from += n;
     }
+    p->copies->settle();
 }
 
 status put_run(put *p, error *err) {
@@ -505,10 +379,10 @@ status put_run(put *p, error *err) {
     if (p->is_same) {
         return put_same(p);
     }
-    if (!find_slots(p)) {
+    if (!put_find_slots(p)) {
         return places_fail(&p->at, err);
     }
-    p->named != NULL ? sort_by_digits(p) : sort_by_counts(p);
+    p->named != NULL ? put_sort_by_digits(p) : put_sort_by_counts(p);
     parallel_run(parallel_threads(p->bytes), share_put, p);
     return ASSAY_OK;
 }
