@@ -429,10 +429,10 @@ static const char prelude_types[] =
     "#define VECTOR_INLINE static inline __attribute__((always_inline, unused))\n";
 
 /* The lanes of the loop that follows do not depend on each other; gcc and clang have a word each for it. They are few: gcc has
-   to be told that it must not write them out one by one. */
+   to be told that it must not write them out one by one. So it does where they are short of a block, but whole vectors. */
 static const char prelude_lanes[] = "#ifdef __clang__\n#define INDEPENDENT _Pragma(\"clang loop vectorize(assume_safety)\")\n"
                                     "#define FEW\n#else\n#define INDEPENDENT _Pragma(\"GCC ivdep\")\n"
-                                    "#define FEW _Pragma(\"GCC unroll 1\")\n#endif\n";
+                                    "#define FEW _Pragma(\"GCC unroll 1\")\n#endif\n#define SHORT FEW\n";
 
 static const char prelude_words[] = "#define memcpy __builtin_memcpy\n#define fabsf __builtin_fabsf\n"
                                     "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n#define fmaf __builtin_fmaf\n"

@@ -14,6 +14,16 @@ static val cast_node(dag *g, val x, dtype t) {
         g, &(dag_node){.kind = PRIM_CAST, .dtype = t, .ndim = n.ndim, .sizes = n.sizes, .n_sources = 1, .sources = &x});
 }
 
+/* Whether the condition asks for x itself. */
+static bool asks_for(const dag *g, val condition, val x) {
+    const dag_node *n = dag_at(g, condition);
+    bool asks = false;
+    for (int i = 0; n->kind == PRIM_MAP && i < n->n_sources && !asks; i++) {
+        asks = n->sources[i].id == x.id || (v_dtype(g, n->sources[i]) == ASSAY_B8 && asks_for(g, n->sources[i], x));
+    }
+    return asks;
+}
+
 /* x in type t where that takes no work: one element, what was widened from t, a choice or a view of such. So what only moves
    halves never widens them. */
 static bool without_cast(dag *g, val x, dtype t, val *out) {
@@ -26,7 +36,10 @@ static bool without_cast(dag *g, val x, dtype t, val *out) {
         *out = n.sources[0];
         return true;
     }
-    bool chooses = n.kind == PRIM_MAP && n.fn == FN_SELECT;
+    /* A choice by a condition on what is chosen from is made where that is wide already: compilers make no vector code of conditions on
+       floats that choose halves. */
+    bool chooses = n.kind == PRIM_MAP && n.fn == FN_SELECT && !asks_for(g, n.sources[0], n.sources[1]) &&
+                   !asks_for(g, n.sources[0], n.sources[2]);
     if (dag_numel(&n) == 1 && n.kind != PRIM_VIEW && !chooses) {
         *out = v_cast(g, x, t);
         return true;

@@ -31,7 +31,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 for (int64_t l = 0; l < 64; l++) {
                     taken0[l] = 0;
                 }
-                INDEPENDENT FEW
+                INDEPENDENT SHORT
                 for (int64_t l = 0; l < 16; l++) {
                     const int64_t v2 = 768 + l;
                     const float t0 = b0[50176 * v0 + 784 * v1 + v2];
@@ -65,7 +65,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 for (int64_t l = 0; l < 64; l++) {
                     taken1[l] = 0;
                 }
-                INDEPENDENT FEW
+                INDEPENDENT SHORT
                 for (int64_t l = 0; l < 16; l++) {
                     const int64_t v2 = 768 + l;
                     const float t0 = b0[50176 * v0 + 784 * v1 + v2];
@@ -97,7 +97,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     b14[50176 * v0 + 784 * v1 + v2] = t19;
                 }
             }
-            INDEPENDENT FEW
+            INDEPENDENT SHORT
             for (int64_t l = 0; l < 16; l++) {
                 const int64_t v2 = 768 + l;
                 const float t0 = b0[50176 * v0 + 784 * v1 + v2];
@@ -165,7 +165,7 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                 for (int64_t l = 0; l < 64; l++) {
                     taken1[l] = 0;
                 }
-                INDEPENDENT FEW
+                INDEPENDENT SHORT
                 for (int64_t l = 0; l < 16; l++) {
                     const int64_t v2 = 768 + l;
                     const float t0 = b14[50176 * v0 + 784 * v1 + v2];
@@ -208,7 +208,7 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                     b9[50176 * v0 + 784 * v1 + v2] = t21;
                 }
             }
-            INDEPENDENT FEW
+            INDEPENDENT SHORT
             for (int64_t l = 0; l < 16; l++) {
                 const int64_t v2 = 768 + l;
                 const float t0 = b14[50176 * v0 + 784 * v1 + v2];

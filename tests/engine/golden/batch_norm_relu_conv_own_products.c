@@ -52,7 +52,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     for (int64_t l = 0; l < 64; l++) {
                         taken2[l] = 0;
                     }
-                    INDEPENDENT FEW
+                    INDEPENDENT SHORT
                     for (int64_t l = 0; l < 16; l++) {
                         const int64_t v2 = 768 + l;
                         const float t0 = b0[50176 * v0 + 784 * v1 + v2];

@@ -124,7 +124,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         const float t68 = t66 * t67;
         const float t70 = b10[v1];
         for (int64_t v2 = 0; v2 < 28; v2++) {
-            INDEPENDENT FEW
+            INDEPENDENT SHORT
             for (int64_t l = 0; l < 16; l++) {
                 const int64_t v3 = 0 + l;
                 const float t3 = frame[30 * v2 + v3];
@@ -163,7 +163,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                 const float t80 = t71 * t79;
                 b13[75264 * v0 + 784 * v1 + 28 * v2 + v3] = t80;
             }
-            INDEPENDENT FEW
+            INDEPENDENT SHORT
             for (int64_t l = 0; l < 16; l++) {
                 const int64_t v3 = 12 + l;
                 const float t3 = frame[30 * v2 + v3];

@@ -159,7 +159,8 @@ void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l) {
     m->lane = range->block > 0 ? "i" : "l";
     bool in_order = emit_scans_along(m) && !m->staged[0], singly = range->singly || asks_beside(m);
     if (!singly && !in_order) {
-        emit_line(m, are_few(m, range) || had_better_stay_a_loop(m, range) ? "INDEPENDENT FEW" : "INDEPENDENT");
+        const bool stays = are_few(m, range) || had_better_stay_a_loop(m, range);
+        emit_line(m, !stays ? "INDEPENDENT" : m->short_lanes > 0 ? "INDEPENDENT SHORT" : "INDEPENDENT FEW");
     }
     if (range->block > 0) {
         emit_line(m, "for (int64_t i = 0; i < %d; i++) {", range->block);

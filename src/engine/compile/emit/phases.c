@@ -9,6 +9,7 @@
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/fetching.h"
 #include "engine/compile/emit/groups.h"
+#include "engine/compile/emit/halves.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/long_sums.h"
@@ -55,7 +56,8 @@ static bool may_be_again(const emitter *m, int i) {
         return false;
     }
     const bool varies = e->kind == EXPR_LOAD && (e->variables >> m->k->vector & 1) != 0;
-    return !varies || (index_reads(m->k, e->at, -1, reads, 0) == 0 && (e->dtype != ASSAY_BF16 || emit_is_dense(m, e->at)));
+    return !varies || (index_reads(m->k, e->at, -1, reads, 0) == 0 &&
+                       (e->dtype != ASSAY_BF16 || emit_is_dense(m, e->at) || emit_is_beside_wider(m)));
 }
 
 /* Whether a task's lanes are a whole row: those behind the last whole line may then be taken in from further ahead, for what is done by whole
