@@ -8,7 +8,8 @@
 # found yet. places_named_twice: two loops over lanes in one block gave their places the same names. index_of_rows_chosen:
 # a table that nobody looked at. gelu_far_below: the reference lost digits. cut_sums_of_few_lanes: gcc 12 got them wrong.
 # gathered_ends, gathered_ends_of_sums: of the lanes behind the last whole block too few were gathered. rows_of_halves: kept for what it
-# covers, not for a failure.
+# covers, not for a failure. choice_of_one: casts of a choice of one element called each other without end.
+# halves_apart_beside_wider: bf16 was taken for f16.
 set(manner_read_backwards --optimised)
 set(manner_cut_sums_of_few_lanes --optimised)
 set(manner_cut_and_padded --optimised)

@@ -14,15 +14,17 @@ static val cast_node(dag *g, val x, dtype t) {
         g, &(dag_node){.kind = PRIM_CAST, .dtype = t, .ndim = n.ndim, .sizes = n.sizes, .n_sources = 1, .sources = &x});
 }
 
-/* Whether the condition asks for x itself. */
-static bool asks_for(const dag *g, val condition, val x) {
+/* Whether the condition asks for x itself, through so many conditions that it is made of at most. */
+static bool asks_for(const dag *g, val condition, val x, int depth) {
     const dag_node *n = dag_at(g, condition);
     bool asks = false;
     for (int i = 0; n->kind == PRIM_MAP && i < n->n_sources && !asks; i++) {
-        asks = n->sources[i].id == x.id || (v_dtype(g, n->sources[i]) == ASSAY_B8 && asks_for(g, n->sources[i], x));
+        asks = n->sources[i].id == x.id || (depth > 0 && v_dtype(g, n->sources[i]) == ASSAY_B8 && asks_for(g, n->sources[i], x, depth - 1));
     }
     return asks;
 }
+
+enum { DEEPEST_CONDITION = 4 };
 
 /* x in type t where that takes no work: one element, what was widened from t, a choice or a view of such. So what only moves
    halves never widens them. */
@@ -38,9 +40,10 @@ static bool without_cast(dag *g, val x, dtype t, val *out) {
     }
     /* A choice by a condition on what is chosen from is made where that is wide already: compilers make no vector code of conditions on
        floats that choose halves. */
-    bool chooses = n.kind == PRIM_MAP && n.fn == FN_SELECT && !asks_for(g, n.sources[0], n.sources[1]) &&
-                   !asks_for(g, n.sources[0], n.sources[2]);
-    if (dag_numel(&n) == 1 && n.kind != PRIM_VIEW && !chooses) {
+    const bool is_choice = n.kind == PRIM_MAP && n.fn == FN_SELECT;
+    const bool chooses = is_choice && !asks_for(g, n.sources[0], n.sources[1], DEEPEST_CONDITION) &&
+                         !asks_for(g, n.sources[0], n.sources[2], DEEPEST_CONDITION);
+    if (dag_numel(&n) == 1 && n.kind != PRIM_VIEW && !is_choice) {
         *out = v_cast(g, x, t);
         return true;
     }

@@ -50,7 +50,7 @@ void emit_gathered(emitter *m, const lane_range *range) {
     for (int i = 0; i < k->n_exprs; i++) {
         if (m->gathered[i] && !emit_is_straight(m, i)) {
             emit_fill_up(m, "half", i);
-            emit_line(m, "f32s_of_f16s(wide%d, half%d);", i, i);
+            emit_line(m, "f32s_of_%ss(wide%d, half%d);", assay_dtype_name(k->exprs[k->exprs[i].sources[0]].dtype), i, i);
         }
     }
     free(named);
