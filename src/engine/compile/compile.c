@@ -67,24 +67,6 @@ static const char *choice_name(loop_choice choice) {
     return names[choice];
 }
 
-kernel *copy_kernel(compiler *c, const kernel *k) {
-    kernel *copy = arena_make(c->memory, 1, sizeof *copy);
-    expr *exprs = arena_make(c->memory, (size_t)k->n_exprs, sizeof *exprs);
-    root *roots = arena_make(c->memory, (size_t)k->n_roots, sizeof *roots);
-    if (copy == NULL || exprs == NULL || roots == NULL) {
-        c->failed = true;
-        return NULL;
-    }
-    memcpy(exprs, k->exprs, (size_t)k->n_exprs * sizeof *exprs);
-    memcpy(roots, k->roots, (size_t)k->n_roots * sizeof *roots);
-    *copy = *k;
-    copy->exprs = exprs;
-    copy->roots = roots;
-    copy->expr_capacity = k->n_exprs;
-    copy->root_capacity = k->n_roots;
-    return copy;
-}
-
 /* Whether two arrangements of a kernel that is no product are one: they differ in what goes past the caches, if that lies so that
    it can. */
 static bool is_same(const kernel *a, const kernel *b) {
