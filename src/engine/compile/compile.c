@@ -93,6 +93,7 @@ static void arrange_variants(compiler *c, int step) {
         if (!arrange_loops(c, k, (loop_choice)choice) || !join_ranks(c, k)) {
             return;
         }
+        spare_ragged(k, (loop_choice)choice);
         if (k->lists_rows && !list_rows(c, k)) {
             continue;
         }

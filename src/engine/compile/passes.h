@@ -282,6 +282,8 @@ bool is_in_loops(const kernel *k, const root *r);
 bool is_single_pass(const kernel *k);
 /* Chooses which of a kernel's results are to go past the caches; false: for LOOPS_OTHER_STORES, when there is no other way. */
 bool choose_streams(compiler *c, kernel *k, loop_choice choice);
+/* After loops are arranged: short rows of halves that end within lines of memory stay in the caches. */
+void spare_ragged(kernel *k, loop_choice choice);
 /* Results of middling size, which loops that only compute store in a chain, go past the caches where the program touches more than
    the last of them holds: they would push out what the next parts read. What was arranged the other way is so still. */
 void choose_streams_in_chain(compiler *c, const chain *h);

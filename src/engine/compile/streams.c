@@ -97,6 +97,24 @@ static double read_bytes(compiler *c, const kernel *k) {
     return bytes;
 }
 
+/* Rows of halves that end within a line of memory are stored one by one at their ends, so that lines are whole: short ones mostly so. Layer
+   norm over 300 takes 0.37 of the time through the caches in f16, over 700 0.57, softmax over 197 0.74, over 1000 1.14 (a core of an
+   Emerald Rapids, 2026-12). */
+static bool is_ragged(const kernel *k, const root *r) {
+    enum { SHORT_BYTES = 1536 };
+    const int64_t bytes = k->vector >= 0 && k->variables[k->vector].is_reduced ? k->variables[k->vector].size * (int64_t)dtype_size(r->store_dtype) : 0;
+    return dtype_size(r->store_dtype) == 2 && bytes > 0 && bytes < SHORT_BYTES && bytes % STREAM_LINE_BYTES != 0;
+}
+
+void spare_ragged(kernel *k, loop_choice choice) {
+    for (int i = 0; i < k->n_roots; i++) {
+        root *r = &k->roots[i];
+        if (r->kind == ROOT_STORE && r->buffer >= 0 && is_ragged(k, r)) {
+            r->streams = choice == LOOPS_OTHER_STORES;
+        }
+    }
+}
+
 bool choose_streams(compiler *c, kernel *k, loop_choice choice) {
     const bool fills = c->options->keeps_cached && read_bytes(c, k) > CACHED_BYTES, cached = is_cached(c), of_rows = k->has_classes && k->n_phases > 1;
     bool any = false;
