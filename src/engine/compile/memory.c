@@ -104,8 +104,8 @@ static bool strides_for(compiler *c, val v, val core, const tensor *to, const in
         *strides = to->strides;
         return true;
     }
-    if (dag_numel(n) != dag_numel(w) || dag_numel(n) == 0 || n->sources[0].id != core.id) {
-        return false;
+    if (dag_numel(n) != dag_numel(w) || dag_numel(n) == 0 || n->sources[0].id != core.id || tensor_overlaps_itself(to)) {
+        return false; /* or v shows some elements twice, and has no place for others */
     }
     int64_t *found = arena_make(c->memory, (size_t)w->ndim, sizeof *found);
     if (found == NULL) {

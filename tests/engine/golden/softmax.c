@@ -111,13 +111,24 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 }
             }
         }
-        INDEPENDENT
-        for (int64_t l = 0; l < 48; l++) {
-            const int64_t v1 = 952 + l;
-            const float t4 = saved4[v1];
-            const float t8 = t4 * t7;
-            const uint16_t t9 = bf16_of_f32(t8);
-            b1[1000 * v0 + v1] = t9;
+        {
+            float made2[64];
+            for (int64_t l = 48; l < 64; l++) {
+                made2[l] = 0;
+            }
+            INDEPENDENT
+            for (int64_t l = 0; l < 48; l++) {
+                const int64_t v1 = 952 + l;
+                const float t4 = saved4[v1];
+                const float t8 = t4 * t7;
+                made2[l] = t8;
+            }
+            {
+                const int64_t v1 = 952;
+                uint16_t halves2[64];
+                bf16s_of_f32s(halves2, made2);
+                memcpy(b1 + 1000 * v0 + v1, halves2, 96);
+            }
         }
     }
     return 1;

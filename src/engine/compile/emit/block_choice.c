@@ -106,16 +106,13 @@ bool emit_choose_block(emitter *m, int phase) {
 
 bool emit_choose_short(emitter *m, int phase) {
     const kernel *k = m->k;
-    bool any = false, functions = may_block_functions(m), any_function = false;
-    for (int i = 0; i < k->n_exprs; i++) { /* beside one bf16 is narrowed by the block as well */
-        any_function |= functions && m->wanted[i] && emit_is_block_function(m, i);
-    }
+    bool any = false, functions = may_block_functions(m);
     memset(m->operands, 0, (size_t)k->n_exprs);
     m->pairs = PAIRS_NONE;
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
         m->narrowed[i] = emit_can_narrow(m, r);
-        m->staged[i] = r->phase == phase && m->narrowed[i] && (r->store_dtype == ASSAY_F16 || any_function);
+        m->staged[i] = r->phase == phase && m->narrowed[i];
         any |= m->staged[i];
     }
     emit_choose_gathered(m);

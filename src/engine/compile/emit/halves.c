@@ -32,22 +32,29 @@ bool emit_is_apart_half(const emitter *m, const expr *e) {
            (stride >= APART || stride <= -APART);
 }
 
-bool emit_is_beside_wider(const emitter *m) {
-    for (int i = 0; i < m->k->n_exprs && m->k->vector >= 0; i++) {
-        const expr *e = &m->k->exprs[i];
-        if (e->kind == EXPR_MAP && dtype_size(e->dtype) == 8 && (e->variables >> m->k->vector & 1) != 0) {
+/* Compilers put bf16 together themselves, and numbers of several loads at once; but as many lanes of them as there are of the widest type: not
+   where something of 8 bytes is computed for each as well. */
+bool emit_puts_bf16_together(const emitter *m) {
+    enum { MOST_LOADS = 4 };
+    const kernel *k = m->k;
+    int apart = 0;
+    for (int i = 0; i < k->n_exprs && k->vector >= 0; i++) {
+        const expr *e = &k->exprs[i];
+        int64_t stride;
+        if (e->kind == EXPR_MAP && dtype_size(e->dtype) == 8 && (e->variables >> k->vector & 1) != 0) {
             return true;
         }
+        apart += e->kind == EXPR_LOAD && e->dtype == ASSAY_BF16 && index_stride(e->at, k->vector, &stride) && stride != 0 && stride != 1;
     }
-    return false;
+    return apart <= MOST_LOADS;
 }
 
 /* Regularly apart: put side by side, sums of every second of [64, 64, 64] take 0.4 of the time, additions of every eighth of [4096, 1024] 0.7
-   (an Emerald Rapids, 2026-11); but sums along rows further apart 1.4. Of bf16 averages of 3 x 3 take 1.6, the largest of 2 x 2 and where
-   it was 0.36: compilers take as many lanes at once as the narrowest type has. */
+   (an Emerald Rapids, 2026-11); but sums along rows further apart 1.4. Of bf16 the largest of 2 x 2 and where it was take 0.36, averages of
+   2 x 2 0.75, but averages of 3 x 3, two apart, 2.1. */
 static bool is_strided_half(const emitter *m, const expr *e) {
     int64_t stride;
-    const bool is_half = e->dtype == ASSAY_F16 || (e->dtype == ASSAY_BF16 && emit_is_beside_wider(m));
+    const bool is_half = e->dtype == ASSAY_F16 || (e->dtype == ASSAY_BF16 && emit_puts_bf16_together(m));
     if (!m->rows || e->kind != EXPR_LOAD || !is_half || e->guard >= 0 || m->k->vector < 0 ||
         !index_stride(e->at, m->k->vector, &stride)) {
         return false;
@@ -56,17 +63,8 @@ static bool is_strided_half(const emitter *m, const expr *e) {
     return stride != 0 && stride != 1 && !(m->k->has_classes && is_far);
 }
 
-/* So few of bf16, of which integer arithmetic makes floats as well, are better left to it, unless a function is to find whole
-   vectors of what is made of them: compilers store those by halves, which it would wait for. silu of [4096, 28] takes 0.29 of the time so, and
-   softmax 0.5 (an Emerald Rapids, 2026-11). */
-enum { LEAST_BF16 = 16 };
-
 void emit_choose_gathered(emitter *m) {
     const kernel *k = m->k;
-    bool functions = false;
-    for (int i = 0; i < k->n_exprs && m->short_lanes > 0; i++) {
-        functions |= m->wanted[i] && emit_is_block_function(m, i);
-    }
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
         int reads[EXPR_MAX_READS], n = expr_reads(k, e, reads);
@@ -75,8 +73,7 @@ void emit_choose_gathered(emitter *m) {
             follows |= m->follows[reads[r]];
         }
         const expr *from = n > 0 ? &k->exprs[e->sources[0]] : e;
-        const int least = from->dtype == ASSAY_F16 || functions ? 0 : LEAST_BF16;
-        bool is_half = from->dtype == ASSAY_F16 || from->dtype == ASSAY_BF16, is_short = m->short_lanes > least && emit_is_dense_load(m, from);
+        bool is_half = from->dtype == ASSAY_F16 || from->dtype == ASSAY_BF16, is_short = m->short_lanes > 0 && emit_is_dense_load(m, from);
         m->gathered[i] = e->kind == EXPR_CAST && e->dtype == ASSAY_F32 &&
                          ((is_half && is_short) || is_strided_half(m, from) || emit_is_gathered_half(m, from)) &&
                          !follows && m->wanted[i] && !m->named[i] && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&

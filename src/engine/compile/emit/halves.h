@@ -9,8 +9,8 @@
 bool emit_is_gathered_half(const emitter *m, const expr *e);
 /* Whether e reads halves that lie so far apart, lane by lane, that each is loaded by itself. */
 bool emit_is_apart_half(const emitter *m, const expr *e);
-/* Whether something of 8 bytes is computed for each lane as well. */
-bool emit_is_beside_wider(const emitter *m);
+/* Whether bf16 that lie regularly apart are put side by side by the text. */
+bool emit_puts_bf16_together(const emitter *m);
 /* Whether cast i, one of those, is of few halves that lie together: they are read from there. */
 bool emit_is_straight(const emitter *m, int i);
 /* Decides which casts of such a block makes as a whole, before its lanes: what says where is none of them. */

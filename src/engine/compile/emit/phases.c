@@ -57,7 +57,7 @@ static bool may_be_again(const emitter *m, int i) {
     }
     const bool varies = e->kind == EXPR_LOAD && (e->variables >> m->k->vector & 1) != 0;
     return !varies || (index_reads(m->k, e->at, -1, reads, 0) == 0 &&
-                       (e->dtype != ASSAY_BF16 || emit_is_dense(m, e->at) || emit_is_beside_wider(m)));
+                       (e->dtype != ASSAY_BF16 || emit_is_dense(m, e->at) || emit_puts_bf16_together(m)));
 }
 
 /* Whether a task's lanes are a whole row: those behind the last whole line may then be taken in from further ahead, for what is done by whole

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Losses and their backwards. Sums: blocks in float (double for f64), blocks and threads in double, in order. */
 #include "device/caches.h"
+#include "engine/kernels/cpu/isa/copy_loops.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/row_loops.h"
@@ -164,6 +165,18 @@ static status run_nll_forward(kernel_plan *plan) {
     return ASSAY_OK;
 }
 
+/* Past the caches where they do not hold the gradient. */
+static void set_zero(const nll *l, char *at, int64_t n_bytes) {
+    static const char zero[16];
+    const copy_loops *copies = copy_loops_best();
+    if (tensor_bytes(l->out) >= STREAM_MIN_BYTES) {
+        copies->fill(at, zero, 0, n_bytes, true);
+        copies->settle();
+    } else {
+        memset(at, 0, (size_t)n_bytes);
+    }
+}
+
 /* Zeros, then one element a row. */
 static void backward_rows(const nll *l, int64_t from, int64_t to) {
     int64_t size = (int64_t)dtype_size(l->out->dtype), grad_size = (int64_t)dtype_size(l->grad->dtype);
@@ -171,7 +184,7 @@ static void backward_rows(const nll *l, int64_t from, int64_t to) {
     const char *grad = tensor_data(l->grad);
     int64_t grad_stride = l->per_row && l->grad->ndim > 0 ? l->grad->strides[0] * grad_size : 0;
     double scale = l->reduction == REDUCE_MEAN ? 1 / element_load(l->total->dtype, tensor_data(l->total)) : 1;
-    memset(out + from * l->n_classes * size, 0, (size_t)((to - from) * l->n_classes * size));
+    set_zero(l, out + from * l->n_classes * size, (to - from) * l->n_classes * size);
     bool is_one = !l->per_row && l->weight == NULL; /* number for all rows */
     char one[16];
     if (is_one) {
