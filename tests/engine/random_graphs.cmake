@@ -10,6 +10,7 @@
 # gathered_ends, gathered_ends_of_sums: of the lanes behind the last whole block too few were gathered. rows_of_halves: kept for what it
 # covers, not for a failure. choice_of_one: casts of a choice of one element called each other without end.
 # halves_apart_beside_wider: bf16 was taken for f16. elements_shown_twice: what a view shows in part had no place in what shows it.
+# halves_onto_a_shifted_view: rows were taken to begin with what lies where they are stored.
 set(manner_read_backwards --optimised)
 set(manner_cut_sums_of_few_lanes --optimised)
 set(manner_cut_and_padded --optimised)

@@ -41,15 +41,22 @@ static bool makes_halves(const compiler *c, const kernel *scatter, const kernel 
     return true;
 }
 
-/* Whether kernel k only sets the floats to 0, or to what halves of the same type are. */
-static bool begins_floats(const kernel *k, int buffer, dtype half) {
+/* Whether what the load reads, where root r is, is that very element of the buffer. */
+static bool is_there(const compiler *c, const expr *load, const root *r, int buffer) {
+    const tensor *from = c->buffers[load->buffer].tensor, *to = c->buffers[buffer].tensor;
+    return index_equal(load->at, r->at) && (load->buffer == buffer || (from != NULL && to != NULL && from->offset == to->offset));
+}
+
+/* Whether kernel k only sets the floats to 0, or to what halves of the type of those of `to` are: others, or these as they lie there. */
+static bool begins_floats(const compiler *c, const kernel *k, int buffer, const root *to) {
     const root *r = only_store(k);
     if (r == NULL || r->buffer != buffer || r->dtype != ASSAY_F32) {
         return false;
     }
     const expr *e = &k->exprs[r->expr], *load = casts_load(k, r);
     bool is_zero = e->kind == EXPR_NUMBER && e->number.f == 0 && k->n_exprs == 1;
-    return is_zero || (load != NULL && load->dtype == half);
+    return is_zero || (load != NULL && load->dtype == to->store_dtype &&
+                       (!shares_storage(c, load->buffer, to->buffer) || is_there(c, load, r, to->buffer)));
 }
 
 /* Whether others look at the buffer than the steps before, at and after s. */
@@ -78,15 +85,22 @@ static bool is_of_others(compiler *c, int buffer, int s) {
     return false;
 }
 
-/* How its loops will lie: rows of some length. */
-static bool will_go_by_rows(compiler *c, const kernel *k) {
+/* Rows are stored where `to` is. */
+static void store_there(kernel *k, const root *to) {
+    k->roots[0].buffer = to->buffer;
+    k->roots[0].store_dtype = to->store_dtype;
+    k->lists_rows = true;
+}
+
+/* Whether its loops, once arranged, lie so that it goes to rows of some length. */
+static bool will_go_by_rows(compiler *c, const kernel *k, const root *to) {
     enum { LEAST_LANES = 16 };
     kernel *trial = copy_kernel(c, k);
-    if (trial == NULL || !arrange_loops(c, trial, LOOPS_PLAIN)) {
+    if (trial == NULL) {
         return false;
     }
-    trial->lists_rows = true;
-    return trial->n_variables > 1 && list_rows(c, trial) && trial->variables[trial->vector].size >= LEAST_LANES;
+    store_there(trial, to);
+    return arrange_loops(c, trial, LOOPS_PLAIN) && trial->n_variables > 1 && list_rows(c, trial) && trial->variables[trial->vector].size >= LEAST_LANES;
 }
 
 static void drop_step(compiler *c, int s) {
@@ -105,8 +119,8 @@ static bool can_be_narrowed(compiler *c, int s) {
     const root *r = &k->roots[0];
     return r->kind == ROOT_SCATTER && r->adds && r->dtype == ASSAY_F32 && r->buffer >= 0 && c->buffers[r->buffer].role == BUFFER_WORK &&
            makes_halves(c, k, c->steps[s + 1].kernel) &&
-           begins_floats(c->steps[s - 1].kernel, r->buffer, c->steps[s + 1].kernel->roots[0].store_dtype) &&
-           !is_of_others(c, r->buffer, s) && will_go_by_rows(c, k);
+           begins_floats(c, c->steps[s - 1].kernel, r->buffer, &c->steps[s + 1].kernel->roots[0]) && !is_of_others(c, r->buffer, s) &&
+           will_go_by_rows(c, k, &c->steps[s + 1].kernel->roots[0]);
 }
 
 void narrow_scatters(compiler *c) {
@@ -115,24 +129,23 @@ void narrow_scatters(compiler *c) {
             continue;
         }
         kernel *base = c->steps[s - 1].kernel, *k = c->steps[s].kernel;
-        const root *last = &c->steps[s + 1].kernel->roots[0];
-        const dtype half = last->store_dtype;
-        const int floats = k->roots[0].buffer, halves = last->buffer;
+        const root to = c->steps[s + 1].kernel->roots[0];
+        const int floats = k->roots[0].buffer;
         root *first = &base->roots[0];
         const expr *load = casts_load(base, first);
-        const bool is_there = load != NULL && shares_storage(c, load->buffer, halves) && index_equal(load->at, first->at);
+        const bool has_base = load != NULL && shares_storage(c, load->buffer, to.buffer);
         if (load != NULL) {
             first->expr = base->exprs[first->expr].sources[0];
         } else {
-            base->exprs[first->expr].dtype = half;
+            base->exprs[first->expr].dtype = to.store_dtype;
         }
-        first->buffer = k->roots[0].buffer = halves;
-        first->dtype = first->store_dtype = k->roots[0].store_dtype = half;
-        k->lists_rows = true;
+        first->buffer = to.buffer;
+        first->dtype = first->store_dtype = to.store_dtype;
+        store_there(k, &to);
         c->buffers[floats].n_elems = 0;
-        c->buffers[halves].step = c->buffers[floats].step;
+        c->buffers[to.buffer].step = c->buffers[floats].step;
         drop_step(c, s + 1);
-        if (is_there) {
+        if (has_base) {
             drop_step(c, s - 1);
         }
     }

@@ -32,8 +32,8 @@ bool emit_is_apart_half(const emitter *m, const expr *e) {
            (stride >= APART || stride <= -APART);
 }
 
-/* Compilers put bf16 together themselves, and numbers of several loads at once; but as many lanes of them as there are of the widest type: not
-   where something of 8 bytes is computed for each as well. */
+/* Compilers do so themselves, and better than the text where many loads share lines; but where something of 8 bytes is computed for each lane
+   as well they take as many lanes at once as a vector has of bf16. */
 bool emit_puts_bf16_together(const emitter *m) {
     enum { MOST_LOADS = 4 };
     const kernel *k = m->k;

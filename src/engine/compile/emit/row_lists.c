@@ -4,12 +4,12 @@
    positions bring, and becomes halves again: rounded once, and nothing is set to 0 or read that no index names. */
 #include "engine/compile/emit/row_lists.h"
 
+#include "device/caches.h"
 #include "engine/compile/dialect.h"
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
-#include "device/caches.h"
 
 #include <stdio.h>
 #include <stdlib.h>
